@@ -1,0 +1,6 @@
+//! What every plugin that repairs a Karmada federation shares: the pipeline
+//! observe, diagnose, plan, confirm, apply, verify, and the seams to Kubernetes, Docker and the terminal.
+
+pub mod env;
+pub mod error;
+pub mod exit;
