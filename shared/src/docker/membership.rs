@@ -1,0 +1,383 @@
+//! Which cluster a container belongs to, and which networks and addresses it can use. Pure.
+
+use std::collections::BTreeSet;
+use std::net::Ipv4Addr;
+
+use ipnet::Ipv4Net;
+
+use crate::docker::model::{Attachment, Container, Network, Subnet};
+
+/// What a container's labels say about the cluster that it is a node of.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Owner {
+    /// What made the container.
+    pub tool: Tool,
+    /// The cluster's name as the tool has it (without `k3d-` or `kind-`); `None` for an unknown tool.
+    pub cluster: Option<String>,
+    /// What the container does in the cluster.
+    pub role: Role,
+    /// The network that the node's own address is on; `None` when the container is on none, or on several of which
+    /// none is marked.
+    pub home_network: Option<String>,
+    /// The port on which the API server listens inside; `None` for an unknown tool.
+    pub api_port: Option<u16>,
+}
+
+impl Owner {
+    /// Reads the labels of a container.
+    pub fn of(container: &Container) -> Owner {
+        let labels = &container.labels;
+        if let Some(cluster) = labels.value("k3d.cluster") {
+            return Owner {
+                tool: Tool::K3d,
+                cluster: Some(cluster.to_owned()),
+                role: k3d_role(container),
+                home_network: labels
+                    .value("k3d.cluster.network")
+                    .map(str::to_owned)
+                    .or_else(|| only_network(container)),
+                api_port: Some(API_PORT),
+            };
+        }
+        if let Some(cluster) = labels.value("io.x-k8s.kind.cluster") {
+            return Owner {
+                tool: Tool::Kind,
+                cluster: Some(cluster.to_owned()),
+                role: kind_role(container),
+                home_network: Some(KIND_NETWORK.to_owned())
+                    .filter(|network| container.attachments.contains_key(network))
+                    .or_else(|| only_network(container)),
+                api_port: Some(API_PORT),
+            };
+        }
+        if let Some(profile) = labels.value("name.minikube.sigs.k8s.io") {
+            return Owner {
+                tool: Tool::Minikube,
+                cluster: Some(profile.to_owned()),
+                role: minikube_role(container),
+                home_network: Some(profile.to_owned()),
+                api_port: Some(MINIKUBE_API_PORT),
+            };
+        }
+        Owner {
+            tool: Tool::Unknown,
+            cluster: None,
+            role: Role::Other,
+            home_network: only_network(container),
+            api_port: None,
+        }
+    }
+
+    /// Whether the container is a node of this cluster of this tool.
+    pub fn is_of(&self, tool: Tool, cluster: &str) -> bool {
+        self.tool == tool && self.cluster.as_deref() == Some(cluster)
+    }
+}
+
+/// A tool that runs Kubernetes clusters in containers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Tool {
+    /// k3d.
+    K3d,
+    /// kind.
+    Kind,
+    /// minikube with its docker driver.
+    Minikube,
+    /// None of those.
+    Unknown,
+}
+
+impl std::fmt::Display for Tool {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Tool::K3d => "k3d",
+            Tool::Kind => "kind",
+            Tool::Minikube => "minikube",
+            Tool::Unknown => "unknown",
+        })
+    }
+}
+
+/// What a container does in its cluster.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Role {
+    /// Runs an API server.
+    Server,
+    /// Runs workloads only.
+    Agent,
+    /// Passes connections on to the servers.
+    LoadBalancer,
+    /// Anything else, such as a registry.
+    Other,
+}
+
+/// The servers, then the agents of a cluster, each in the order of their numbers, running or not.
+pub fn nodes_of<'a>(containers: &'a [Container], tool: Tool, cluster: &str) -> Vec<&'a Container> {
+    let mut nodes: Vec<(Role, &Container)> = containers
+        .iter()
+        .map(|container| (Owner::of(container), container))
+        .filter(|(owner, _)| owner.is_of(tool, cluster))
+        .map(|(owner, container)| (owner.role, container))
+        .filter(|(role, _)| matches!(role, Role::Server | Role::Agent))
+        .collect();
+    nodes.sort_by_key(|(role, container)| (*role, numbered(container)));
+    nodes.into_iter().map(|(_, container)| container).collect()
+}
+
+/// The containers that answer at a port of the host, or would if they ran.
+///
+/// A server of k3d answers at the port in its label `k3d.server.api.port`, whoever publishes it. The servers stand for
+/// a load balancer of k3d or kind that publishes the port. Several clusters in the answer are several claims.
+pub fn publishing(containers: &[Container], port: u16) -> Vec<&Container> {
+    let mut found: Vec<&Container> = Vec::new();
+    for container in containers {
+        if !claims(container, port) {
+            continue;
+        }
+        let owner = Owner::of(container);
+        match (owner.role, owner.cluster) {
+            (Role::LoadBalancer, Some(cluster)) => {
+                let nodes = nodes_of(containers, owner.tool, &cluster);
+                found.extend(
+                    nodes
+                        .into_iter()
+                        .filter(|node| Owner::of(node).role == Role::Server),
+                );
+            }
+            _ => found.push(container),
+        }
+    }
+    found.sort_by_key(|container| numbered(container));
+    found.dedup_by(|one, other| one.id == other.id);
+    found
+}
+
+/// The port inside a container behind a port of the host; `None` when it does not publish that one itself.
+pub fn container_port(container: &Container, host_port: u16) -> Option<u16> {
+    let ports = &container.ports;
+    let published = ports.iter().find(|port| port.host_port == host_port)?;
+    Some(published.container_port)
+}
+
+/// The subnet of a network that the user configured; `None` when Docker chose it, or it cannot be told.
+///
+/// Docker refuses a container's own address on a network whose subnet it chose itself, and the Engine API tells the
+/// choice nowhere. Five things are evidence of a user's subnet, none of which Docker brings about by itself:
+/// - a container holds a pinned address on the network: the daemon has accepted one;
+/// - the subnet has an ip-range: it can only be given together with a subnet;
+/// - the gateway is missing beside a subnet: Docker notes the gateway with the subnets that it chooses;
+/// - the subnet is none that Docker takes from its default pools (a /16 of 172.17.0.0 to 172.31.0.0, a /20 of
+///   192.168.0.0/16), so somebody wrote it; see [`user_subnet_beyond`] for a daemon with pools of its own;
+/// - minikube made the network, and always gives it a subnet.
+///
+/// Without evidence the subnet counts as Docker's choice: an address left to Docker then joins the network all the
+/// same, while a refused one would be a failed repair.
+pub fn user_subnet(network: &Network, containers: &[Container]) -> Option<Subnet> {
+    user_subnet_beyond(network, containers, &AddressPool::docker_defaults())
+}
+
+/// As [`user_subnet`], for a daemon that takes subnets from these pools.
+pub fn user_subnet_beyond(
+    network: &Network,
+    containers: &[Container],
+    pools: &[AddressPool],
+) -> Option<Subnet> {
+    // The default bridge takes no address whatever its subnet.
+    if network.name == "bridge" {
+        return None;
+    }
+    let subnet = network.subnets.first()?;
+    let pinned = places_on(network, containers).any(|(_, place)| place.pinned.is_some());
+    let automatic = pools.iter().any(|pool| pool.gives(subnet.subnet));
+    let by_minikube = network
+        .labels
+        .value("created_by.minikube.sigs.k8s.io")
+        .is_some_and(|value| value == "true");
+    let evidence = pinned
+        || subnet.ip_range.is_some()
+        || subnet.gateway.is_none()
+        || !automatic
+        || by_minikube;
+    evidence.then(|| subnet.clone())
+}
+
+/// A range from which a daemon cuts the subnets that it chooses.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct AddressPool {
+    /// The whole range.
+    pub base: Ipv4Net,
+    /// The prefix length of each subnet cut from it.
+    pub size: u8,
+}
+
+impl AddressPool {
+    /// The pools of a daemon without `default-address-pools`.
+    pub fn docker_defaults() -> Vec<AddressPool> {
+        let sixteenth = (17..=31).map(|second| pool(Ipv4Addr::new(172, second, 0, 0), 16, 16));
+        let twentieth = pool(Ipv4Addr::new(192, 168, 0, 0), 16, 20);
+        sixteenth.chain([twentieth]).collect()
+    }
+
+    fn gives(&self, subnet: Ipv4Net) -> bool {
+        subnet.prefix_len() == self.size && self.base.contains(&subnet)
+    }
+}
+
+/// The highest address of a network that a container can be given for good; `None` when there is none.
+///
+/// It is outside the ip-range, from which Docker takes addresses by itself (when there is one), it is no gateway,
+/// reserved, network or broadcast address, and no container holds it or has it pinned, stopped ones included: Docker
+/// hands out the lowest free address, so a high one stays clear of it longest.
+pub fn highest_free_address(network: &Network, containers: &[Container]) -> Option<Ipv4Addr> {
+    let subnet = network.subnets.first()?;
+    let taken = taken_addresses(network, subnet, containers);
+    let network_address = u32::from(subnet.subnet.network());
+    let mut candidate = u32::from(subnet.subnet.broadcast()).checked_sub(1)?;
+    while candidate > network_address {
+        let address = Ipv4Addr::from(candidate);
+        if let Some(range) = subnet.ip_range.filter(|range| range.contains(&address)) {
+            candidate = u32::from(range.network()).checked_sub(1)?;
+            continue;
+        }
+        if !taken.contains(&address) {
+            return Some(address);
+        }
+        candidate -= 1;
+    }
+    None
+}
+
+/// The names of the networks that both containers are on, sorted; ghosts do not count.
+///
+/// For a container that is stopped these are the networks that it will be on.
+pub fn shared_networks(one: &Container, other: &Container) -> Vec<String> {
+    let real = |container: &Container, name: &str| {
+        let attachment = container.attachments.get(name)?;
+        (!container.is_ghost(attachment)).then(|| attachment.network_id.clone())
+    };
+    one.attachments
+        .keys()
+        .filter(|name| !matches!(name.as_str(), "host" | "none"))
+        .filter(|name| match (real(one, name), real(other, name)) {
+            (Some(Some(here)), Some(Some(there))) => here == there,
+            (Some(_), Some(_)) => true,
+            _ => false,
+        })
+        .cloned()
+        .collect()
+}
+
+/// The interface name for an attachment that a repair adds: `km` and the first 8 digits of the network's id.
+///
+/// It is no `ethN`, so that the interface of the home network keeps that name, differs between networks, and stays
+/// below the 15 characters that Linux allows.
+pub fn interface_name(network_id: &str) -> String {
+    let digits: String = network_id.chars().take(8).collect();
+    format!("km{digits}")
+}
+
+fn k3d_role(container: &Container) -> Role {
+    match container.labels.value("k3d.role") {
+        Some("server") => Role::Server,
+        Some("agent") => Role::Agent,
+        Some("loadbalancer") => Role::LoadBalancer,
+        _ => Role::Other,
+    }
+}
+
+fn kind_role(container: &Container) -> Role {
+    match container.labels.value("io.x-k8s.kind.role") {
+        Some("control-plane") => Role::Server,
+        Some("worker") => Role::Agent,
+        Some("external-load-balancer") => Role::LoadBalancer,
+        _ => Role::Other,
+    }
+}
+
+/// minikube leaves the role empty for the first node of a profile, which bears the profile's name.
+fn minikube_role(container: &Container) -> Role {
+    let labels = &container.labels;
+    match labels.value("role.minikube.sigs.k8s.io") {
+        Some("worker") => Role::Agent,
+        Some(_) => Role::Server,
+        None if labels.value("name.minikube.sigs.k8s.io") == Some(&container.name) => Role::Server,
+        None => Role::Agent,
+    }
+}
+
+fn only_network(container: &Container) -> Option<String> {
+    let mut names = container.attachments.keys();
+    match (names.next(), names.next()) {
+        (Some(name), None) => Some(name.clone()),
+        (Some(_), Some(_)) => Some(container.network_mode.clone())
+            .filter(|mode| container.attachments.contains_key(mode)),
+        _ => None,
+    }
+}
+
+fn claims(container: &Container, port: u16) -> bool {
+    let labels = &container.labels;
+    let by_label = k3d_role(container) == Role::Server
+        && labels
+            .value("k3d.server.api.port")
+            .and_then(|text| text.parse().ok())
+            == Some(port);
+    by_label || container_port(container, port).is_some()
+}
+
+/// Sorts `server-2` before `server-10`: names of one cluster differ in their last number alone.
+fn numbered(container: &Container) -> (usize, &str) {
+    (container.name.len(), &container.name)
+}
+
+/// Every container's place on a network, also where only the name is known or the network was made anew under it.
+fn places_on<'a>(
+    network: &'a Network,
+    containers: &'a [Container],
+) -> impl Iterator<Item = (&'a Container, &'a Attachment)> {
+    containers.iter().flat_map(move |container| {
+        container
+            .attachments
+            .iter()
+            .filter(move |(name, attachment)| {
+                attachment.network_id.as_deref() == Some(&network.id) || **name == network.name
+            })
+            .map(move |(_, attachment)| (container, attachment))
+    })
+}
+
+fn taken_addresses(
+    network: &Network,
+    subnet: &Subnet,
+    containers: &[Container],
+) -> BTreeSet<Ipv4Addr> {
+    let held = places_on(network, containers)
+        .flat_map(|(_, place)| [place.address, place.pinned])
+        .flatten();
+    let gateways = match subnet.gateway {
+        Some(gateway) => vec![gateway],
+        None => first_of(subnet.subnet)
+            .into_iter()
+            .chain(subnet.ip_range.map(|range| range.network()))
+            .chain(subnet.ip_range.and_then(first_of))
+            .collect(),
+    };
+    held.chain(gateways)
+        .chain(subnet.reserved.iter().copied())
+        .collect()
+}
+
+fn first_of(net: Ipv4Net) -> Option<Ipv4Addr> {
+    u32::from(net.network()).checked_add(1).map(Ipv4Addr::from)
+}
+
+fn pool(base: Ipv4Addr, length: u8, size: u8) -> AddressPool {
+    AddressPool {
+        base: Ipv4Net::new(base, length).expect("a prefix length of at most 32"),
+        size,
+    }
+}
+
+const KIND_NETWORK: &str = "kind";
+const API_PORT: u16 = 6443;
+const MINIKUBE_API_PORT: u16 = 8443;

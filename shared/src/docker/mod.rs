@@ -1,0 +1,16 @@
+//! The Docker daemon: where it is, what runs on it, and joining containers to networks.
+
+pub mod client;
+pub mod endpoint;
+pub mod error;
+pub mod host;
+pub mod membership;
+pub mod model;
+pub mod refusal;
+pub mod sockets;
+
+mod context;
+mod decode;
+mod start;
+mod tls;
+mod wire;

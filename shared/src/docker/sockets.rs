@@ -1,0 +1,161 @@
+//! Sockets at which a daemon listens when nobody says where. Opens and closes them.
+
+use std::io;
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+
+use crate::docker::endpoint::{Endpoint, Located, LocatedBy};
+use crate::docker::error::DockerError;
+use crate::env::Env;
+
+/// What a well-known socket belongs to.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum KnownSocket {
+    /// Docker Desktop.
+    DockerDesktop,
+    /// Colima.
+    Colima,
+    /// OrbStack.
+    OrbStack,
+    /// Rancher Desktop.
+    RancherDesktop,
+    /// Docker without root.
+    Rootless,
+    /// Lima.
+    Lima,
+    /// Podman.
+    Podman,
+}
+
+impl std::fmt::Display for KnownSocket {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(match self {
+            KnownSocket::DockerDesktop => "Docker Desktop",
+            KnownSocket::Colima => "Colima",
+            KnownSocket::OrbStack => "OrbStack",
+            KnownSocket::RancherDesktop => "Rancher Desktop",
+            KnownSocket::Rootless => "rootless Docker",
+            KnownSocket::Lima => "Lima",
+            KnownSocket::Podman => "Podman",
+        })
+    }
+}
+
+/// The first of the default and the well-known sockets at which somebody listens; else the first that is there at
+/// all, so that the error can say what is wrong with it.
+pub(crate) fn first_listening(root: &Path, env: &Env) -> Result<Located, DockerError> {
+    let mut tried = Vec::new();
+    let mut silent: Option<(Endpoint, LocatedBy)> = None;
+    for (path, by) in candidates(root, env) {
+        let endpoint = Endpoint::Unix(path.clone());
+        let error = match UnixStream::connect(&path) {
+            Ok(_) => {
+                return Ok(Located {
+                    endpoint,
+                    by,
+                    tried,
+                });
+            }
+            Err(error) => error,
+        };
+        tried.push(format!("{endpoint} ({by}): {}", reason(&error)));
+        if silent.is_none() && error.kind() != io::ErrorKind::NotFound {
+            silent = Some((endpoint, by.clone()));
+        }
+    }
+    match silent {
+        Some((endpoint, by)) => Ok(Located {
+            endpoint,
+            by,
+            tried,
+        }),
+        None => Err(DockerError::NotFound { tried }),
+    }
+}
+
+/// The socket that the docker command falls back to.
+pub(crate) fn default_socket(root: &Path) -> PathBuf {
+    root.join("var/run/docker.sock")
+}
+
+fn candidates(root: &Path, env: &Env) -> Vec<(PathBuf, LocatedBy)> {
+    let mut found = vec![(default_socket(root), LocatedBy::DefaultSocket)];
+    let mut add = |path: PathBuf, socket: KnownSocket| {
+        if !found.iter().any(|(known, _)| *known == path) {
+            found.push((path, LocatedBy::KnownSocket(socket)));
+        }
+    };
+    if let Some(home) = env.home() {
+        add(
+            home.join(".docker/run/docker.sock"),
+            KnownSocket::DockerDesktop,
+        );
+        add(
+            home.join(".docker/desktop/docker.sock"),
+            KnownSocket::DockerDesktop,
+        );
+    }
+    for folder in colima_folders(env) {
+        for profile in colima_profiles(env) {
+            add(
+                folder.join(profile).join("docker.sock"),
+                KnownSocket::Colima,
+            );
+        }
+        add(folder.join("docker.sock"), KnownSocket::Colima);
+    }
+    if let Some(home) = env.home() {
+        add(
+            home.join(".orbstack/run/docker.sock"),
+            KnownSocket::OrbStack,
+        );
+        add(home.join(".rd/docker.sock"), KnownSocket::RancherDesktop);
+    }
+    let runtime = env.var("XDG_RUNTIME_DIR").map(PathBuf::from);
+    if let Some(runtime) = &runtime {
+        add(runtime.join("docker.sock"), KnownSocket::Rootless);
+    }
+    if let Some(home) = env.home() {
+        for instance in ["docker", "default"] {
+            let folder = home.join(".lima").join(instance);
+            add(folder.join("sock/docker.sock"), KnownSocket::Lima);
+        }
+        add(
+            home.join(".local/share/containers/podman/machine/podman.sock"),
+            KnownSocket::Podman,
+        );
+    }
+    if let Some(runtime) = &runtime {
+        add(runtime.join("podman/podman.sock"), KnownSocket::Podman);
+    }
+    add(root.join("run/podman/podman.sock"), KnownSocket::Podman);
+    found
+}
+
+fn colima_folders(env: &Env) -> Vec<PathBuf> {
+    if let Some(folder) = env.var("COLIMA_HOME") {
+        return vec![PathBuf::from(folder)];
+    }
+    let config = match (env.var("XDG_CONFIG_HOME"), env.home()) {
+        (Some(folder), _) => Some(PathBuf::from(folder)),
+        (None, Some(home)) => Some(home.join(".config")),
+        (None, None) => None,
+    };
+    let of_home = env.home().map(|home| home.join(".colima"));
+    let of_config = config.map(|folder| folder.join("colima"));
+    of_home.into_iter().chain(of_config).collect()
+}
+
+fn colima_profiles(env: &Env) -> Vec<&str> {
+    let named = env.var("COLIMA_PROFILE");
+    named.into_iter().chain(["default", "docker"]).collect()
+}
+
+fn reason(error: &io::Error) -> String {
+    match error.kind() {
+        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
+        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
+        io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
+        _ => error.to_string(),
+    }
+}
