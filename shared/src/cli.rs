@@ -1,0 +1,3 @@
+//! The command-line flags that all plugins share, and what they mean.
+
+pub mod connection;
