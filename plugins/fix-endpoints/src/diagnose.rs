@@ -1,0 +1,468 @@
+//! From an observation to findings. Pure.
+
+use jiff::Timestamp;
+use karmada_repair::finding::{Finding, Severity, Subject};
+use karmada_repair::part::Part;
+
+use crate::config::Config;
+use crate::endpoint::Endpoint;
+use crate::examine::{Block, Examination, Fault, Remedy, examine};
+use crate::observed::{Member, MemberSecret, Observed, SecretKubeconfig};
+use crate::proxy_answer::ProxyAnswer;
+use crate::route::{NoRoute, revival};
+use crate::secret_kubeconfig;
+
+/// What is wrong with the addresses of the selected members.
+pub fn diagnose(observed: &Observed, config: &Config, now: Timestamp) -> Vec<Finding> {
+    observed
+        .members
+        .iter()
+        .flat_map(|member| of_member(member, observed, config, now))
+        .collect()
+}
+
+/// Whether these findings keep a member from being proven whatever its address is, so that its address is left alone.
+pub fn rules_out_proof(findings: &[Finding], cluster: &str) -> bool {
+    let subject = Subject::cluster(cluster);
+    findings.iter().any(|finding| {
+        finding.key.subject == subject
+            && finding.severity >= Severity::Unknown
+            && finding.key.code.starts_with("secret-")
+    })
+}
+
+/// The code of an address fault.
+pub fn code(fault: &Fault) -> &'static str {
+    match fault {
+        Fault::Missing => "endpoint-missing",
+        Fault::Malformed(_) => "endpoint-malformed",
+        Fault::OwnHost => "endpoint-own-host",
+        Fault::Stale => "endpoint-stale",
+        Fault::WrongPort(_) => "endpoint-wrong-port",
+        Fault::NotCertified => "endpoint-not-certified",
+        Fault::NotShared(_) => "network-not-shared",
+        Fault::NotAsGiven => "endpoint-not-as-given",
+        Fault::FinalSlash => "endpoint-final-slash",
+    }
+}
+
+/// The code of a kubeconfig with another address in a member's secret.
+pub const SECRET_KUBECONFIG_STALE: &str = "kubeconfig-key-stale";
+
+/// The code of an empty kubeconfig in a member's secret.
+pub const SECRET_KUBECONFIG_EMPTY: &str = "kubeconfig-key-empty";
+
+/// The page that explains the codes.
+pub const PAGE: &str = "fix-endpoints";
+
+fn of_member(
+    member: &Member,
+    observed: &Observed,
+    config: &Config,
+    now: Timestamp,
+) -> Vec<Finding> {
+    let about = |code: &str, severity, message: String| {
+        Finding::new(
+            PAGE,
+            code,
+            severity,
+            Subject::cluster(member.name()),
+            message,
+        )
+    };
+    if member.cluster.metadata.deletion_timestamp.is_some() {
+        let message = "it is being deleted, and is not examined".to_owned();
+        return vec![about("being-deleted", Severity::Info, message)];
+    }
+    if !member.is_dialled() {
+        let message = "its agent dials the control plane (pull mode); its endpoint is not examined"
+            .to_owned();
+        return vec![about("pull-mode", Severity::Info, message)];
+    }
+    let examination = examine(member, observed, config, now);
+    let mut findings = of_secret(member, observed);
+    if let Some(fault) = &examination.fault {
+        findings.push(of_fault(member, fault, &examination, &about));
+    }
+    if let Remedy::Blocked(block) = &examination.remedy {
+        findings.push(of_block(member, block, observed, &about));
+    }
+    findings.extend(of_state(member, &examination, observed, &about));
+    findings.extend(of_kubeconfig_key(member, &examination, &about));
+    findings
+}
+
+fn of_fault(
+    member: &Member,
+    fault: &Fault,
+    examination: &Examination<'_>,
+    about: &dyn Fn(&str, Severity, String) -> Finding,
+) -> Finding {
+    let actual = member.cluster.spec.api_endpoint.clone();
+    let shown = actual.clone().unwrap_or_default();
+    let severity = match fault {
+        Fault::FinalSlash => Severity::Warning,
+        Fault::NotShared(_) if member.cluster.is_ready() => Severity::Warning,
+        _ => Severity::Error,
+    };
+    let message = match fault {
+        Fault::Missing => "it has no endpoint to dial".to_owned(),
+        Fault::Malformed(error) => format!("its endpoint {shown} cannot be dialled: {error}"),
+        Fault::OwnHost => format!("the control plane dials {shown}, which leads back to itself"),
+        Fault::Stale => {
+            format!("the control plane dials {shown}, an address that the member does not hold now")
+        }
+        Fault::WrongPort(port) => {
+            format!("the control plane dials {shown}, and the member listens on port {port}")
+        }
+        Fault::NotCertified => {
+            format!("the control plane dials {shown}, which the member's certificate does not name")
+        }
+        Fault::NotShared(containers) => format!(
+            "{} and the member share no network over which {shown} could be reached",
+            containers.join(", ")
+        ),
+        Fault::NotAsGiven => {
+            format!("the control plane dials {shown}, not the endpoint given with --endpoint")
+        }
+        Fault::FinalSlash => format!(
+            "its endpoint {shown} ends in a slash, for which the proxy answers 404 to requests for single objects"
+        ),
+    };
+    let mut finding = about(code(fault), severity, message);
+    finding.actual = actual;
+    finding.expected = match &examination.remedy {
+        Remedy::Take(route) => Some(route.endpoint.to_string()),
+        Remedy::Write(endpoint) => Some(endpoint.to_string()),
+        Remedy::Nothing | Remedy::Blocked(_) => None,
+    };
+    finding
+}
+
+fn of_block(
+    member: &Member,
+    block: &Block<'_>,
+    observed: &Observed,
+    about: &dyn Fn(&str, Severity, String) -> Finding,
+) -> Finding {
+    let docker = observed
+        .docker
+        .seen()
+        .map_or("docker", |docker| docker.docker.as_str());
+    let by_hand = format!(
+        "give the address by hand: --endpoint {}=https://HOST:PORT",
+        member.name()
+    );
+    match block {
+        Block::NoDocker(reason) => about(
+            "docker-unreadable",
+            Severity::Unknown,
+            format!("where it runs cannot be told, because Docker could not be asked: {reason}"),
+        )
+        .hint(format!("name the daemon with --docker-host or --docker-context, or {by_hand}")),
+        Block::NoContainer => about(
+            "container-not-found",
+            Severity::Unknown,
+            "no container was found for it by its published port, its name or its address".to_owned(),
+        )
+        .hint(by_hand),
+        Block::Ambiguous(candidates) => about(
+            "container-ambiguous",
+            Severity::Error,
+            format!("several containers could be this member: {}", candidates.join("; ")),
+        )
+        .hint(by_hand),
+        Block::OtherAuthority(evidence) => about(
+            "authority-mismatch",
+            Severity::Error,
+            format!(
+                "the container found by {} presents a certificate that the CA stored for this member did not sign: \
+                 the member was rebuilt, its CA was rotated, or it is another cluster",
+                evidence.words()
+            ),
+        )
+        .hint(format!("if it is another cluster, {by_hand}")),
+        Block::OutsideValidity(until) => about(
+            "certificate-outside-validity",
+            Severity::Error,
+            format!("its serving certificate has expired or is not yet valid by this machine's clock (it ends {until})"),
+        )
+        .hint("renew it in the member; k3s does so when its server restarts"),
+        Block::NoControlPlane(reason) => about(
+            "control-plane-not-found",
+            Severity::Unknown,
+            format!("whether the control plane shares a network with it cannot be told: {reason}"),
+        )
+        .hint("name the container that runs the control plane: --control-plane-container NAME, or its cluster: --host-context CONTEXT"),
+        Block::NoRoute(NoRoute::NotRunning(servers)) => {
+            let states: Vec<String> = servers
+                .iter()
+                .map(|server| format!("{} is {}", server.name, server.state))
+                .collect();
+            let finding = about(
+                "container-not-running",
+                Severity::Error,
+                format!("no server of it runs: {}", states.join(", ")),
+            );
+            match servers.first() {
+                Some(server) => finding.hint(revival(server, docker)),
+                None => finding,
+            }
+        }
+        Block::NoRoute(NoRoute::NoNetwork(server, why)) => about(
+            "container-without-network",
+            Severity::Error,
+            format!("its container {} {why}, so no network can be shared with it", server.name),
+        )
+        .hint(by_hand),
+        Block::NoRoute(NoRoute::CannotJoin(node, why)) => about(
+            "control-plane-cannot-join",
+            Severity::Error,
+            format!("the control plane's container {} {why}, so it can join no network", node.name),
+        )
+        .hint(format!("{docker} inspect {} shows its state", node.name)),
+        Block::NoRoute(NoRoute::NotCertified { addresses, names }) => {
+            let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            let recipe = match addresses.first() {
+                Some(address) => format!("let the member's certificate name it (k3s: tls-san: [{address}] in its config.yaml.d, then restart it)"),
+                None => by_hand,
+            };
+            let mut finding = about(
+                "certificate-names-no-address",
+                Severity::Error,
+                format!(
+                    "its certificate names none of the addresses that it holds: {}",
+                    addresses.join(", ")
+                ),
+            )
+            .hint(recipe);
+            finding.expected = Some(addresses.join(", "));
+            finding.actual = Some(names.join(", "));
+            finding
+        }
+    }
+}
+
+/// What the controllers and the proxy say, where the address itself shows no fault.
+fn of_state(
+    member: &Member,
+    examination: &Examination<'_>,
+    observed: &Observed,
+    about: &dyn Fn(&str, Severity, String) -> Finding,
+) -> Option<Finding> {
+    let explained = examination
+        .fault
+        .as_ref()
+        .is_some_and(|fault| *fault != Fault::FinalSlash);
+    let kubectl = &observed.control_plane.kubectl;
+    let ready = member.cluster.is_ready();
+    match &member.proxy {
+        _ if explained => None,
+        Some(ProxyAnswer::Unauthorized) if ready => Some(
+            about(
+                "proxy-unauthorized",
+                Severity::Warning,
+                "it is reached, and refuses the impersonator's token (401)".to_owned(),
+            )
+            .hint("kubectl karmada-grant-impersonate repairs access through the proxy"),
+        ),
+        Some(ProxyAnswer::Forbidden { message }) if ready => Some(
+            about(
+                "proxy-forbidden",
+                Severity::Warning,
+                format!("it is reached, and does not let you in through the proxy (403): {message}"),
+            )
+            .hint("kubectl karmada-grant-impersonate repairs access through the proxy"),
+        ),
+        Some(ProxyAnswer::ForbiddenHere { message }) if ready => Some(
+            about(
+                "proxy-not-allowed",
+                Severity::Warning,
+                format!("it is ready; the proxy could not be tried, because the control plane does not let you use it: {message}"),
+            )
+            .hint("kubectl karmada-grant-impersonate repairs access through the proxy"),
+        ),
+        Some(ProxyAnswer::Failed { failure, message }) if ready => Some(
+            about(
+                "proxy-failed",
+                Severity::Error,
+                format!("it is reported ready, but its proxy fails: {}: {message}", failure.words()),
+            )
+            .hint(format!("{kubectl} get --raw {}/readyz shows the answer", proxy_of(member))),
+        ),
+        Some(ProxyAnswer::Ready) | None if ready => None,
+        answer => Some(not_ready(member, answer.as_ref(), kubectl, about)),
+    }
+}
+
+fn not_ready(
+    member: &Member,
+    answer: Option<&ProxyAnswer>,
+    kubectl: &str,
+    about: &dyn Fn(&str, Severity, String) -> Finding,
+) -> Finding {
+    let (state, report) = match member.cluster.ready() {
+        Some(ready) => (
+            format!("Ready={} {}", ready.status, ready.reason),
+            format!("{}: {}", ready.reason, ready.message),
+        ),
+        None => (
+            "no condition".to_owned(),
+            "its state was never reported".to_owned(),
+        ),
+    };
+    let proxy = match answer {
+        None => String::new(),
+        Some(ProxyAnswer::Failed { failure, message }) => {
+            format!("; through the proxy: {}: {message}", failure.words())
+        }
+        Some(ProxyAnswer::ForbiddenHere { .. }) => {
+            "; you may not try it through the proxy".to_owned()
+        }
+        Some(_) => "; the control plane reaches it through the proxy".to_owned(),
+    };
+    let mut finding = about(
+        "not-ready",
+        Severity::Error,
+        format!("it is not ready ({report}){proxy}"),
+    )
+    .expected("Ready=True")
+    .actual(state);
+    finding.hint = Some(match answer {
+        Some(answer) if answer.proves_the_address() => {
+            "see the log of karmada-controller-manager on the host cluster".to_owned()
+        }
+        _ => format!(
+            "{kubectl} get --raw {}/readyz shows how the control plane fails to reach it",
+            proxy_of(member)
+        ),
+    });
+    finding
+}
+
+fn of_secret(member: &Member, observed: &Observed) -> Vec<Finding> {
+    let about = |code: &str, severity, message: String| {
+        Finding::new(
+            PAGE,
+            code,
+            severity,
+            Subject::cluster(member.name()),
+            message,
+        )
+    };
+    let Some(reference) = &member.cluster.spec.secret_ref else {
+        return vec![
+            about(
+                "secret-not-referenced",
+                Severity::Error,
+                "it names no secret (spec.secretRef), so it was joined only in part".to_owned(),
+            )
+            .hint(format!(
+                "{} get secrets -A shows whether a secret {} is there",
+                observed.control_plane.kubectl,
+                member.name()
+            )),
+        ];
+    };
+    let secret = format!("{}/{}", reference.namespace, reference.name);
+    let from_member = format!(
+        "take it from the member: kubectl --context MEMBER -n {} get secret karmada-{} -o yaml",
+        reference.namespace,
+        member.name()
+    );
+    match &member.secret {
+        Part::Seen(seen) => missing_keys(member, seen)
+            .into_iter()
+            .map(|(code, key)| {
+                about(
+                    code,
+                    Severity::Error,
+                    format!("its secret {secret} has no value for {key:?}"),
+                )
+                .hint(from_member.clone())
+            })
+            .collect(),
+        Part::Absent => vec![
+            about(
+                "secret-missing",
+                Severity::Error,
+                format!("its secret {secret} is not there"),
+            )
+            .hint(from_member),
+        ],
+        Part::Unreadable(reason) => vec![
+            about(
+                "credentials-unreadable",
+                Severity::Unknown,
+                format!("its secret {secret} cannot be read: {reason}"),
+            )
+            .hint(format!(
+                "{} auth can-i get secrets -n {}",
+                observed.control_plane.kubectl, reference.namespace
+            )),
+        ],
+    }
+}
+
+fn missing_keys(member: &Member, secret: &MemberSecret) -> Vec<(&'static str, &'static str)> {
+    let mut missing = Vec::new();
+    if !secret.has_token {
+        missing.push(("secret-token-missing", "token"));
+    }
+    if secret.ca_bundle.is_none() && !member.cluster.spec.insecure_skip_tls_verification {
+        missing.push(("secret-ca-missing", "caBundle"));
+    }
+    missing
+}
+
+fn of_kubeconfig_key(
+    member: &Member,
+    examination: &Examination<'_>,
+    about: &dyn Fn(&str, Severity, String) -> Finding,
+) -> Option<Finding> {
+    match &member.secret.seen()?.kubeconfig {
+        SecretKubeconfig::Absent => None,
+        SecretKubeconfig::Empty => Some(about(
+            SECRET_KUBECONFIG_EMPTY,
+            Severity::Warning,
+            "its secret holds an empty key \"kubeconfig\", which Karmada never reads".to_owned(),
+        )),
+        SecretKubeconfig::Other => Some(about(
+            "kubeconfig-key-unreadable",
+            Severity::Info,
+            "its secret holds a key \"kubeconfig\" that is no kubeconfig; Karmada never reads it"
+                .to_owned(),
+        )),
+        SecretKubeconfig::Kubeconfig { servers, .. } => {
+            let wanted = wanted_endpoint(member, examination)?;
+            let stale = secret_kubeconfig::stale_servers(servers, member, &wanted);
+            let first = stale.first()?;
+            Some(
+                about(
+                    SECRET_KUBECONFIG_STALE,
+                    Severity::Warning,
+                    format!("the kubeconfig in its secret, which Karmada never reads, still has the server {first}"),
+                )
+                .expected(wanted.to_string())
+                .actual(first.clone()),
+            )
+        }
+    }
+}
+
+/// Where the member is to be dialled in the end: the remedy's endpoint, else the one that is there.
+pub fn wanted_endpoint(member: &Member, examination: &Examination<'_>) -> Option<Endpoint> {
+    match &examination.remedy {
+        Remedy::Take(route) => Some(route.endpoint.clone()),
+        Remedy::Write(endpoint) => Some(endpoint.clone()),
+        Remedy::Nothing => Endpoint::parse(member.cluster.spec.api_endpoint.as_deref()?).ok(),
+        Remedy::Blocked(_) => None,
+    }
+}
+
+fn proxy_of(member: &Member) -> String {
+    karmada_repair::karmada::proxy_path(member.name())
+}
+
+#[cfg(test)]
+mod tests;

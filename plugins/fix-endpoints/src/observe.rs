@@ -1,0 +1,400 @@
+//! All reads of the plugin.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::time::Duration;
+
+use futures::future::{join, join_all};
+use karmada_repair::access::Access;
+use karmada_repair::cluster::client::List;
+use karmada_repair::cluster::request_error::RequestError;
+use karmada_repair::docker::client::Docker;
+use karmada_repair::docker::endpoint::Endpoint as DaemonEndpoint;
+use karmada_repair::docker::membership::{Owner, Role};
+use karmada_repair::docker::model::Container;
+use karmada_repair::driver::Depth;
+use karmada_repair::error::Failure;
+use karmada_repair::finding::Subject;
+use karmada_repair::karmada::{Cluster, SecretReference};
+use karmada_repair::part::Part;
+use karmada_repair::text::near_matches;
+use karmada_repair::tls::{ServingCertificate, serving_certificate};
+use serde_json::Value;
+
+use crate::config::Config;
+use crate::endpoint::Endpoint;
+use crate::examine::examine;
+use crate::observed::{ControlPlane, DockerSeen, Member, MemberSecret, Observed};
+use crate::place::{self, Home, Place};
+use crate::proxy_answer::ProxyAnswer;
+use crate::secret_kubeconfig;
+
+/// Reads the clusters, their secrets, the containers and what is served in them.
+///
+/// # Errors
+/// When the clusters cannot be listed, or one that was named does not exist.
+pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<Observed, Failure> {
+    let (clusters, docker) = join(access.clusters(), docker(access, config)).await;
+    let clusters = selected(clusters?, config)?;
+    let mut docker = docker;
+    if let Part::Seen((client, seen)) = &mut docker {
+        inspect_what_the_list_leaves_open(client, seen, &clusters, access).await;
+    }
+    let secrets = secrets(access, &clusters);
+    let certificates = join_all(clusters.iter().map(|cluster| certificate(cluster, &docker)));
+    let (mut secrets, certificates) = join(secrets, certificates).await;
+    let members = clusters
+        .into_iter()
+        .zip(certificates)
+        .map(|(cluster, certificate)| Member {
+            secret: secrets
+                .remove(&cluster.metadata.name)
+                .unwrap_or(Part::Absent),
+            cluster,
+            certificate,
+            proxy: None,
+        })
+        .collect();
+    let mut observed = Observed {
+        control_plane: ControlPlane {
+            server: access.control_plane().server().to_owned(),
+            host_context: access.host_context().map(str::to_owned),
+            kubectl: access.kubectl(),
+        },
+        members,
+        docker: match docker {
+            Part::Seen((_, seen)) => Part::Seen(seen),
+            Part::Absent => Part::Absent,
+            Part::Unreadable(reason) => Part::Unreadable(reason),
+        },
+    };
+    ask_through_the_proxy(access, config, &depth, &mut observed).await;
+    Ok(observed)
+}
+
+/// A cluster that was named on the command line and does not exist.
+#[derive(Debug, thiserror::Error)]
+#[error("cluster {name:?} is not known to the control plane")]
+struct UnknownCluster {
+    name: String,
+    near: Vec<String>,
+    known: Vec<String>,
+}
+
+impl karmada_repair::error::Explain for UnknownCluster {
+    fn exit(&self) -> karmada_repair::exit::Exit {
+        karmada_repair::exit::Exit::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        match (self.near.as_slice(), self.known.as_slice()) {
+            ([], []) => Some("no cluster is joined to this control plane".to_owned()),
+            ([], known) => Some(format!("the known clusters are {}", known.join(", "))),
+            (near, _) => Some(format!("did you mean {}?", near.join(" or "))),
+        }
+    }
+}
+
+fn selected(mut clusters: Vec<Cluster>, config: &Config) -> Result<Vec<Cluster>, UnknownCluster> {
+    clusters.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
+    let names: Vec<String> = clusters
+        .iter()
+        .map(|cluster| cluster.metadata.name.clone())
+        .collect();
+    let unknown = config
+        .members
+        .iter()
+        .chain(config.endpoints.keys())
+        .find(|name| !names.contains(name));
+    if let Some(name) = unknown {
+        return Err(UnknownCluster {
+            near: near_matches(name, names.iter().map(String::as_str))
+                .into_iter()
+                .map(str::to_owned)
+                .collect(),
+            name: name.clone(),
+            known: names,
+        });
+    }
+    if !config.members.is_empty() {
+        clusters.retain(|cluster| config.members.contains(&cluster.metadata.name));
+    }
+    Ok(clusters)
+}
+
+async fn docker(access: &Access, config: &Config) -> Part<(Docker, DockerSeen)> {
+    let docker = match access.docker(&config.docker) {
+        Ok(docker) => docker,
+        Err(error) => return Part::Unreadable(causes(&error)),
+    };
+    let (containers, networks) = join(docker.containers(), docker.networks()).await;
+    match (containers, networks) {
+        (Ok(containers), Ok(networks)) => {
+            let seen = DockerSeen {
+                daemon: format!("{} ({})", docker.located().endpoint, docker.located().by),
+                docker: access.docker_command(&config.docker),
+                containers,
+                networks,
+            };
+            Part::Seen((docker.clone(), seen))
+        }
+        (Err(error), _) | (_, Err(error)) => Part::Unreadable(causes(&error)),
+    }
+}
+
+/// Port bindings of containers that do not run are told by an inspection only.
+async fn inspect_what_the_list_leaves_open(
+    docker: &Docker,
+    seen: &mut DockerSeen,
+    clusters: &[Cluster],
+    access: &Access,
+) {
+    let endpoints = clusters
+        .iter()
+        .filter(|cluster| !cluster.is_ready())
+        .filter_map(|cluster| cluster.spec.api_endpoint.as_deref())
+        .chain([access.control_plane().server()])
+        .filter_map(|text| Endpoint::parse(text).ok());
+    let open: BTreeSet<String> = endpoints
+        .flat_map(|endpoint| {
+            place::to_inspect(&endpoint, &seen.containers)
+                .map(|container| container.id.clone())
+                .collect::<Vec<_>>()
+        })
+        .collect();
+    let inspected: Vec<Container> = join_all(open.iter().map(|id| docker.inspect(id)))
+        .await
+        .into_iter()
+        // A container that is gone by now, or cannot be inspected, keeps what the list told.
+        .filter_map(Result::ok)
+        .collect();
+    for container in inspected {
+        if let Some(listed) = seen
+            .containers
+            .iter_mut()
+            .find(|listed| listed.id == container.id)
+        {
+            *listed = container;
+        }
+    }
+}
+
+async fn certificate(
+    cluster: &Cluster,
+    docker: &Part<(Docker, DockerSeen)>,
+) -> Part<ServingCertificate> {
+    let Part::Seen((client, seen)) = docker else {
+        return Part::Absent;
+    };
+    let endpoint = cluster
+        .spec
+        .api_endpoint
+        .as_deref()
+        .and_then(|text| Endpoint::parse(text).ok());
+    let home = match place::member(
+        &cluster.metadata.name,
+        endpoint.as_ref(),
+        cluster.is_ready(),
+        &seen.containers,
+    ) {
+        Place::Found(home) => home,
+        Place::Ambiguous(_) | Place::NotFound => return Part::Absent,
+    };
+    let mut reasons = Vec::new();
+    for (host, port) in published(&home, &seen.containers, &client.located().endpoint) {
+        match serving_certificate(&host, port, HANDSHAKE).await {
+            Ok(certificate) => return Part::Seen(certificate),
+            Err(error) => reasons.push(format!("{host}:{port}: {}", causes(&error))),
+        }
+    }
+    if reasons.is_empty() {
+        return Part::Unreadable("none of its API ports is published".to_owned());
+    }
+    Part::Unreadable(reasons.join("; "))
+}
+
+/// Where this machine reaches the member's API server: published ports of its running servers and load balancer.
+fn published(
+    home: &Home<'_>,
+    containers: &[Container],
+    daemon: &DaemonEndpoint,
+) -> Vec<(String, u16)> {
+    let machine = match daemon {
+        DaemonEndpoint::Unix(_) => "127.0.0.1".to_owned(),
+        DaemonEndpoint::Tcp { host, .. } | DaemonEndpoint::Ssh { host, .. } => host.clone(),
+    };
+    let balancers = home.servers.first().into_iter().flat_map(|server| {
+        let owner = Owner::of(server);
+        containers.iter().filter(move |container| {
+            let other = Owner::of(container);
+            other.role == Role::LoadBalancer
+                && owner.cluster.is_some()
+                && other.tool == owner.tool
+                && other.cluster == owner.cluster
+        })
+    });
+    let mut places: Vec<(String, u16)> = home
+        .servers
+        .iter()
+        .copied()
+        .chain(balancers)
+        .filter(|container| container.is_running())
+        .flat_map(|container| &container.ports)
+        .filter(|port| port.container_port == home.api_port)
+        .map(|port| {
+            let host = match port.host_ip {
+                Some(address)
+                    if !address.is_unspecified() && !is_loopback_elsewhere(address, daemon) =>
+                {
+                    address.to_string()
+                }
+                _ => machine.clone(),
+            };
+            (host, port.host_port)
+        })
+        .collect();
+    places.dedup();
+    places
+}
+
+fn is_loopback_elsewhere(address: IpAddr, daemon: &DaemonEndpoint) -> bool {
+    address.is_loopback() && !matches!(daemon, DaemonEndpoint::Unix(_))
+}
+
+/// The secret of each cluster by the cluster's name: one LIST per namespace, or a GET each where listing is forbidden.
+async fn secrets(access: &Access, clusters: &[Cluster]) -> BTreeMap<String, Part<MemberSecret>> {
+    let references: Vec<(&str, &SecretReference)> = clusters
+        .iter()
+        .filter_map(|cluster| {
+            Some((
+                cluster.metadata.name.as_str(),
+                cluster.spec.secret_ref.as_ref()?,
+            ))
+        })
+        .collect();
+    let namespaces: BTreeSet<&str> = references
+        .iter()
+        .map(|(_, reference)| reference.namespace.as_str())
+        .collect();
+    let listed = join_all(namespaces.into_iter().map(|namespace| async move {
+        let path = format!("/api/v1/namespaces/{namespace}/secrets");
+        (namespace, access.control_plane().list::<Value>(&path).await)
+    }))
+    .await;
+    let mut secrets = BTreeMap::new();
+    for (namespace, answer) in listed {
+        let of_namespace = references
+            .iter()
+            .filter(|(_, reference)| reference.namespace == namespace);
+        match answer {
+            Ok(List { items, .. }) => {
+                for (cluster, reference) in of_namespace {
+                    let found = items.iter().find(|item| {
+                        item.pointer("/metadata/name")
+                            == Some(&Value::from(reference.name.as_str()))
+                    });
+                    secrets.insert(
+                        (*cluster).to_owned(),
+                        found.map_or(Part::Absent, |item| Part::Seen(secret(item))),
+                    );
+                }
+            }
+            Err(error) if error.is_forbidden() => {
+                let one_by_one = of_namespace.map(|(cluster, reference)| async move {
+                    let path = format!("/api/v1/namespaces/{namespace}/secrets/{}", reference.name);
+                    let read = access.control_plane().get::<Value>(&path).await;
+                    ((*cluster).to_owned(), part(read.map(|item| secret(&item))))
+                });
+                secrets.extend(join_all(one_by_one).await);
+            }
+            Err(error) => secrets.extend(
+                of_namespace
+                    .map(|(cluster, _)| ((*cluster).to_owned(), Part::Unreadable(causes(&error)))),
+            ),
+        }
+    }
+    secrets
+}
+
+fn part<T>(read: Result<T, RequestError>) -> Part<T> {
+    match read {
+        Ok(value) => Part::Seen(value),
+        Err(error) if error.is_not_found() => Part::Absent,
+        Err(error) => Part::Unreadable(causes(&error)),
+    }
+}
+
+fn secret(item: &Value) -> MemberSecret {
+    let value = |key: &str| {
+        item.pointer("/data")
+            .and_then(|data| data.get(key))
+            .and_then(Value::as_str)
+    };
+    MemberSecret {
+        has_token: value("token").is_some_and(|token| !token.is_empty()),
+        ca_bundle: value("caBundle")
+            .and_then(secret_kubeconfig::decoded)
+            .filter(|pem| !pem.is_empty()),
+        kubeconfig: secret_kubeconfig::read(value("kubeconfig")),
+    }
+}
+
+/// Asks the control plane to reach the members whose address shows no fault but which are not ready, and those that
+/// are to be proven.
+async fn ask_through_the_proxy(
+    access: &Access,
+    config: &Config,
+    depth: &Depth,
+    observed: &mut Observed,
+) {
+    let now = karmada_repair::clock::now();
+    let to_ask: Vec<String> = observed
+        .members
+        .iter()
+        .filter(|member| member.is_dialled())
+        .filter(|member| match depth {
+            Depth::Proof(subjects) => subjects.contains(&Subject::cluster(member.name())),
+            Depth::Overview => {
+                !member.cluster.is_ready() && examine(member, observed, config, now).fault.is_none()
+            }
+        })
+        .map(|member| member.name().to_owned())
+        .collect();
+    let answers = join_all(to_ask.iter().map(|name| ask(access, name))).await;
+    for (name, answer) in to_ask.iter().zip(answers) {
+        if let Some(member) = observed
+            .members
+            .iter_mut()
+            .find(|member| member.name() == name)
+        {
+            member.proxy = Some(answer);
+        }
+    }
+}
+
+async fn ask(access: &Access, cluster: &str) -> ProxyAnswer {
+    match tokio::time::timeout(PROXY, access.ask_member(cluster, "/readyz")).await {
+        Ok(Ok(answer)) => ProxyAnswer::read(answer.status.as_u16(), &answer.message()),
+        Ok(Err(error)) => ProxyAnswer::lost(causes(&error), error.is_timeout()),
+        Err(_) => ProxyAnswer::lost(
+            format!("no answer within {}", karmada_repair::text::seconds(PROXY)),
+            true,
+        ),
+    }
+}
+
+/// An error with its causes on one line.
+fn causes(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}
+
+const HANDSHAKE: Duration = Duration::from_secs(3);
+
+/// The control plane's own attempt to dial may take longer; that is an answer too.
+const PROXY: Duration = Duration::from_secs(8);

@@ -1,0 +1,106 @@
+//! Everything that one observation brings. Plain data; secrets are held masked.
+
+use karmada_repair::docker::model::{Container, Network};
+use karmada_repair::karmada::{Cluster, SyncMode};
+use karmada_repair::part::Part;
+use karmada_repair::tls::ServingCertificate;
+use secrecy::SecretString;
+use serde::Serialize;
+
+use crate::proxy_answer::ProxyAnswer;
+
+/// A federation, as far as addresses go.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Observed {
+    /// How the control plane was reached.
+    pub control_plane: ControlPlane,
+    /// All clusters that were selected, by name.
+    pub members: Vec<Member>,
+    /// The containers and networks of the Docker daemon; absent when nobody needed to look.
+    pub docker: Part<DockerSeen>,
+}
+
+/// How the control plane was reached.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ControlPlane {
+    /// The URL of its API server.
+    pub server: String,
+    /// The context that names the cluster on which the control plane runs; `None` when none was given.
+    pub host_context: Option<String>,
+    /// `kubectl` with the flags that reach the same server.
+    pub kubectl: String,
+}
+
+/// One member cluster.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Member {
+    /// The object in the control plane.
+    pub cluster: Cluster,
+    /// The secret that `spec.secretRef` names; absent also when nothing is named.
+    pub secret: Part<MemberSecret>,
+    /// What is served at the member's API port; absent when no container was found for it.
+    pub certificate: Part<ServingCertificate>,
+    /// What the control plane's proxy answers for the member; `None` when it was not asked.
+    pub proxy: Option<ProxyAnswer>,
+}
+
+/// What the secret of a member holds.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct MemberSecret {
+    /// Whether `token` is there and not empty.
+    pub has_token: bool,
+    /// The CA certificates in PEM (`caBundle`), which are public; `None` when missing or empty.
+    pub ca_bundle: Option<String>,
+    /// The key `kubeconfig`, which no version of Karmada reads or writes.
+    pub kubeconfig: SecretKubeconfig,
+}
+
+/// The key `kubeconfig` of a member's secret.
+#[derive(Debug, Clone, Serialize)]
+#[serde(tag = "state", rename_all = "kebab-case")]
+pub enum SecretKubeconfig {
+    /// The key is not there, as Karmada leaves it.
+    Absent,
+    /// The key is there and empty.
+    Empty,
+    /// It holds a kubeconfig.
+    Kubeconfig {
+        /// The `server` of each of its clusters, in order.
+        servers: Vec<String>,
+        /// The value as the API has it (base64); never shown.
+        #[serde(skip)]
+        encoded: SecretString,
+    },
+    /// It holds something else.
+    Other,
+}
+
+/// What the Docker daemon tells.
+#[derive(Debug, Clone, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct DockerSeen {
+    /// The daemon's address and how it was found.
+    pub daemon: String,
+    /// `docker` with the flags that reach the same daemon.
+    pub docker: String,
+    /// All containers, by name.
+    pub containers: Vec<Container>,
+    /// All networks, by name.
+    pub networks: Vec<Network>,
+}
+
+impl Member {
+    /// The cluster's name.
+    pub fn name(&self) -> &str {
+        &self.cluster.metadata.name
+    }
+
+    /// Whether the control plane dials this member; an agent's control plane does not.
+    pub fn is_dialled(&self) -> bool {
+        self.cluster.spec.sync_mode == SyncMode::Push
+    }
+}

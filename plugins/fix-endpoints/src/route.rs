@@ -1,0 +1,220 @@
+//! At which address the control plane can reach a member. Pure.
+
+use std::net::IpAddr;
+
+use karmada_repair::docker::membership::Owner;
+use karmada_repair::docker::model::{Container, ContainerState, Network};
+use karmada_repair::part::Part;
+use karmada_repair::tls::ServingCertificate;
+
+use crate::endpoint::Endpoint;
+use crate::place::Home;
+
+/// A way from the control plane to a member's API server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Route<'a> {
+    /// The address and port to dial.
+    pub endpoint: Endpoint,
+    /// The container that listens there.
+    pub server: &'a Container,
+    /// The network that the way leads over.
+    pub network: &'a Network,
+    /// The control plane's containers that must join the network first.
+    pub joining: Vec<&'a Container>,
+    /// Whether the serving certificate was seen to name the address; else it is expected to.
+    pub certified: bool,
+}
+
+/// Why there is no way.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum NoRoute<'a> {
+    /// No server of the member runs; these are its servers.
+    NotRunning(Vec<&'a Container>),
+    /// The servers are on no network that could be shared; the container and why.
+    NoNetwork(&'a Container, &'static str),
+    /// The control plane's container can join no network; why.
+    CannotJoin(&'a Container, &'static str),
+    /// The certificate names none of the addresses.
+    NotCertified {
+        /// The addresses that the member holds.
+        addresses: Vec<IpAddr>,
+        /// What the certificate names.
+        names: Vec<String>,
+    },
+}
+
+/// What a way depends on.
+#[derive(Debug, Clone, Copy)]
+pub struct Surroundings<'a, 's> {
+    /// The networks of the daemon.
+    pub networks: &'a [Network],
+    /// The containers on which the control plane's controllers may run.
+    pub control_plane: &'s [&'a Container],
+    /// What the member serves.
+    pub certificate: &'a Part<ServingCertificate>,
+    /// Whether the control plane accepts any certificate of the member.
+    pub insecure: bool,
+}
+
+/// The best way to the member: the one in use if it works, else one over a network that is shared already, else over
+/// the member's home network, whose address is in the certificates of k3d, kind and minikube.
+///
+/// # Errors
+/// Why there is none.
+pub fn best<'a>(
+    home: &Home<'a>,
+    current: Option<&Endpoint>,
+    around: Surroundings<'a, '_>,
+) -> Result<Route<'a>, NoRoute<'a>> {
+    let running: Vec<&Container> = home
+        .servers
+        .iter()
+        .copied()
+        .filter(|server| server.is_running())
+        .collect();
+    if running.is_empty() {
+        return Err(NoRoute::NotRunning(home.servers.clone()));
+    }
+    let candidates: Vec<Candidate<'a>> = running
+        .iter()
+        .flat_map(|server| candidates(server, home.api_port, around))
+        .collect();
+    if candidates.is_empty() {
+        let server = running[0];
+        let why = server
+            .joins_no_network()
+            .unwrap_or("holds no address on any network");
+        return Err(NoRoute::NoNetwork(server, why));
+    }
+    let mut obstacle = None;
+    let mut ways: Vec<(Rank, Route<'a>)> = Vec::new();
+    for candidate in candidates
+        .iter()
+        .filter(|candidate| candidate.may_be_used(around))
+    {
+        match candidate.route(current, around) {
+            Ok(way) => ways.push(way),
+            Err(error) => obstacle = obstacle.or(Some(error)),
+        }
+    }
+    ways.sort_by(|one, other| one.0.cmp(&other.0));
+    match (ways.into_iter().next(), obstacle) {
+        (Some((_, route)), _) => Ok(route),
+        (None, Some(error)) => Err(error),
+        (None, None) => Err(NoRoute::NotCertified {
+            addresses: candidates
+                .iter()
+                .filter_map(|way| way.endpoint.address())
+                .collect(),
+            names: around
+                .certificate
+                .seen()
+                .map(|certificate| certificate.names.clone())
+                .unwrap_or_default(),
+        }),
+    }
+}
+
+/// The containers of the control plane that are not on the network and must be, to reach this server over it.
+pub fn joining<'a>(
+    server: &Container,
+    network: &Network,
+    control_plane: &[&'a Container],
+) -> Vec<&'a Container> {
+    control_plane
+        .iter()
+        .copied()
+        .filter(|node| node.id != server.id && node.network_mode != "host")
+        .filter(|node| match node.attachment_to(network) {
+            Some(attachment) => node.is_ghost(attachment),
+            None => true,
+        })
+        .collect()
+}
+
+struct Candidate<'a> {
+    endpoint: Endpoint,
+    server: &'a Container,
+    network: &'a Network,
+    is_home: bool,
+}
+
+/// Lower is better; the text makes the order stable.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Rank {
+    is_another: bool,
+    needs_joining: bool,
+    is_abroad: bool,
+    endpoint: String,
+}
+
+impl<'a> Candidate<'a> {
+    fn may_be_used(&self, around: Surroundings<'_, '_>) -> bool {
+        match around.certificate {
+            _ if around.insecure => true,
+            Part::Seen(certificate) => certificate.covers(self.endpoint.host()),
+            Part::Absent | Part::Unreadable(_) => self.is_home,
+        }
+    }
+
+    fn route(
+        &self,
+        current: Option<&Endpoint>,
+        around: Surroundings<'a, '_>,
+    ) -> Result<(Rank, Route<'a>), NoRoute<'a>> {
+        let joining = joining(self.server, self.network, around.control_plane);
+        for node in &joining {
+            if let Some(why) = node.joins_no_network() {
+                return Err(NoRoute::CannotJoin(node, why));
+            }
+        }
+        let rank = Rank {
+            is_another: !current.is_some_and(|current| current.leads_where(&self.endpoint)),
+            needs_joining: !joining.is_empty(),
+            is_abroad: !self.is_home,
+            endpoint: self.endpoint.to_string(),
+        };
+        let route = Route {
+            endpoint: self.endpoint.clone(),
+            server: self.server,
+            network: self.network,
+            joining,
+            certified: around.certificate.seen().is_some(),
+        };
+        Ok((rank, route))
+    }
+}
+
+fn candidates<'a>(
+    server: &'a Container,
+    api_port: u16,
+    around: Surroundings<'a, '_>,
+) -> Vec<Candidate<'a>> {
+    let home_network = Owner::of(server).home_network;
+    around
+        .networks
+        .iter()
+        .filter(|network| !matches!(network.driver.as_str(), "host" | "null"))
+        .filter_map(|network| {
+            let address = server.attachment_to(network)?.address?;
+            Some(Candidate {
+                endpoint: Endpoint::at(IpAddr::V4(address), api_port),
+                server,
+                network,
+                is_home: home_network.as_deref() == Some(network.name.as_str()),
+            })
+        })
+        .collect()
+}
+
+/// How a container that does not run is brought back, as a command of the docker program `docker`.
+pub fn revival(container: &Container, docker: &str) -> String {
+    match container.state {
+        ContainerState::Paused => format!("{docker} unpause {}", container.name),
+        ContainerState::Restarting => format!("{docker} logs --tail 50 {}", container.name),
+        _ => format!("{docker} start {}", container.name),
+    }
+}
+
+#[cfg(test)]
+mod tests;

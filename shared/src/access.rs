@@ -1,0 +1,187 @@
+//! The servers and the daemon that a run talks to, made once from the flags.
+
+use std::path::Path;
+use std::sync::{Arc, OnceLock};
+
+use http::Request;
+use serde::de::DeserializeOwned;
+
+use crate::cli::connection::{HostOptions, MemberOptions};
+use crate::cli::docker::DockerChoice;
+use crate::cluster::client::{Answer, ClusterClient};
+use crate::cluster::connect::{ClientIdentity, Connector};
+use crate::cluster::control_plane::{ControlPlaneError, explain_missing_clusters};
+use crate::cluster::kubeconfig::Kubeconfig;
+use crate::cluster::options::ConnectionOptions;
+use crate::cluster::request_error::RequestError;
+use crate::docker::client::Docker;
+use crate::docker::endpoint::{Located, LocatedBy, locate};
+use crate::docker::error::DockerError;
+use crate::env::Env;
+use crate::error::Failure;
+use crate::io;
+use crate::karmada::{CLUSTERS, proxy_path};
+use crate::text::shell_word;
+
+/// What the flags of every plugin say about servers.
+#[derive(Debug, Clone)]
+pub struct AccessOptions {
+    /// How the control plane is reached.
+    pub connection: ConnectionOptions,
+    /// How members are reached without the control plane.
+    pub members: MemberOptions,
+    /// How the cluster that runs the control plane is reached.
+    pub host: HostOptions,
+}
+
+/// The way to everything that a run reads and writes; plugins build no client of their own.
+pub struct Access {
+    plugin: &'static str,
+    env: Env,
+    options: AccessOptions,
+    kubeconfig: Kubeconfig,
+    connector: Connector,
+    control_plane: ClusterClient,
+    docker: OnceLock<Docker>,
+}
+
+impl Access {
+    /// Prepares the way to the control plane. No request is sent.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the kubeconfig, the context or the flags that replace parts of them.
+    ///
+    /// # Panics
+    /// Outside a Tokio runtime.
+    pub fn open(plugin: &'static str, options: AccessOptions, env: Env) -> Result<Access, Failure> {
+        let kubeconfig = Kubeconfig::load(options.connection.kubeconfig.as_deref(), &env)?;
+        let identity = ClientIdentity {
+            name: format!("kubectl-karmada-{plugin}"),
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+        };
+        let connector = Connector::new(
+            &env,
+            identity,
+            io::stdin_is_terminal(),
+            Arc::new(io::say_server_warning),
+        );
+        let control_plane = connector.connect(&kubeconfig, &options.connection)?;
+        Ok(Access {
+            plugin,
+            env,
+            options,
+            kubeconfig,
+            connector,
+            control_plane,
+            docker: OnceLock::new(),
+        })
+    }
+
+    /// The plugin that runs, such as `fix-endpoints`.
+    pub fn plugin(&self) -> &'static str {
+        self.plugin
+    }
+
+    /// The environment of the run.
+    pub fn env(&self) -> &Env {
+        &self.env
+    }
+
+    /// The Karmada control plane.
+    pub fn control_plane(&self) -> &ClusterClient {
+        &self.control_plane
+    }
+
+    /// All `Cluster` objects, or another shape of them, with one request.
+    ///
+    /// # Errors
+    /// When they cannot be listed; a server that is no Karmada control plane is told apart, with the contexts that
+    /// are.
+    pub async fn clusters<T: DeserializeOwned>(&self) -> Result<Vec<T>, ControlPlaneError> {
+        match self.control_plane.list(CLUSTERS).await {
+            Ok(list) => Ok(list.items),
+            Err(error) => Err(explain_missing_clusters(
+                &self.control_plane,
+                error,
+                &self.connector,
+                &self.kubeconfig,
+            )
+            .await),
+        }
+    }
+
+    /// What the control plane's proxy answers to a GET in a member, whatever its status; `path` is below the member's
+    /// API server.
+    ///
+    /// # Errors
+    /// Only when there is no answer.
+    pub async fn ask_member(&self, cluster: &str, path: &str) -> Result<Answer, RequestError> {
+        let path = format!("{}{path}", proxy_path(cluster));
+        let request = Request::get(path)
+            .body(Vec::new())
+            .expect("the name is escaped, so the path is a URI");
+        self.control_plane.raw(request).await
+    }
+
+    /// The context of the cluster that runs the control plane (`--host-context`); `None` when it was not given.
+    pub fn host_context(&self) -> Option<&str> {
+        self.options.host.context.as_deref()
+    }
+
+    /// The Docker daemon that is meant, found at the first call. No request is sent.
+    ///
+    /// # Errors
+    /// When there is none, or the way to it cannot be understood.
+    pub fn docker(&self, choice: &DockerChoice) -> Result<&Docker, DockerError> {
+        if let Some(docker) = self.docker.get() {
+            return Ok(docker);
+        }
+        let located: Located = locate(choice, &self.env)?;
+        let docker = Docker::connect(&located)?;
+        Ok(self.docker.get_or_init(|| docker))
+    }
+
+    /// The Docker daemon, if this run has looked for one and found it.
+    pub fn docker_in_use(&self) -> Option<&Docker> {
+        self.docker.get()
+    }
+
+    /// `kubectl` with the flags that reach the control plane as this run does.
+    pub fn kubectl(&self) -> String {
+        let connection = &self.options.connection;
+        let flag = |name: &str, value: Option<&str>| match value {
+            Some(value) => format!(" --{name} {}", shell_word(value)),
+            None => String::new(),
+        };
+        let file = connection.kubeconfig.as_deref().and_then(Path::to_str);
+        format!(
+            "kubectl{}{}{}",
+            flag("kubeconfig", file),
+            flag("context", connection.context.as_deref()),
+            flag("as", connection.impersonation.user.as_deref()),
+        )
+    }
+
+    /// `docker` with the flags that reach the daemon as this run does.
+    pub fn docker_command(&self, choice: &DockerChoice) -> String {
+        match choice {
+            DockerChoice::Host(host) => format!("docker --host {}", shell_word(host)),
+            DockerChoice::Context(context) => format!("docker --context {}", shell_word(context)),
+            DockerChoice::Found => match self.docker.get().map(Docker::located) {
+                Some(located) if found_by_docker(&located.by) => "docker".to_owned(),
+                Some(located) => {
+                    format!(
+                        "docker --host {}",
+                        shell_word(&located.endpoint.to_string())
+                    )
+                }
+                None => "docker".to_owned(),
+            },
+        }
+    }
+}
+
+/// Whether the docker command finds the daemon in the same way without flags.
+fn found_by_docker(by: &LocatedBy) -> bool {
+    !matches!(by, LocatedBy::KnownSocket(_))
+}

@@ -1,0 +1,42 @@
+//! The clock, read in this file only.
+
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+
+/// The wall-clock time now.
+pub fn now() -> Timestamp {
+    Timestamp::now()
+}
+
+/// A point in time by which something must have ended.
+#[derive(Debug, Clone, Copy)]
+pub struct Deadline {
+    started: Instant,
+    allowed: Duration,
+}
+
+impl Deadline {
+    /// A deadline this long from now.
+    pub fn after(allowed: Duration) -> Deadline {
+        Deadline {
+            started: Instant::now(),
+            allowed,
+        }
+    }
+
+    /// How long has been waited.
+    pub fn waited(&self) -> Duration {
+        self.started.elapsed()
+    }
+
+    /// How long the wait may take in all.
+    pub fn allowed(&self) -> Duration {
+        self.allowed
+    }
+
+    /// Whether it has passed.
+    pub fn passed(&self) -> bool {
+        self.waited() >= self.allowed
+    }
+}

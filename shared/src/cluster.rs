@@ -1,0 +1,26 @@
+//! Kubernetes: which cluster a kubeconfig means, and the only client that talks to one.
+
+pub mod api_error;
+pub mod client;
+pub mod connect;
+pub mod control_plane;
+pub mod credential_plugin;
+pub mod error;
+pub mod kubeconfig;
+pub mod object;
+pub mod options;
+pub mod proxy;
+pub mod request_error;
+pub mod tls_fault;
+pub mod warnings;
+
+pub(crate) mod material;
+pub(crate) mod resource_path;
+pub(crate) mod retry;
+pub(crate) mod selection;
+pub(crate) mod transport;
+
+#[cfg(test)]
+mod client_tests;
+#[cfg(test)]
+mod fake_server;

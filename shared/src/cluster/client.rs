@@ -1,0 +1,430 @@
+//! The only client of an API server: every request has a deadline, an identity and one meaning of "try again".
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{ACCEPT, CONTENT_TYPE};
+use http::{HeaderMap, Method, Request, StatusCode};
+use http_body_util::BodyExt;
+use kube::client::Body;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use tokio::time::{Instant, sleep_until, timeout_at};
+
+use crate::cluster::api_error::ApiError;
+use crate::cluster::connect::{Session, Sessions};
+use crate::cluster::request_error::{Peer, RequestError};
+use crate::cluster::retry::{RetryOn, may_repeat_after_reset, retry_after};
+use crate::cluster::transport::Attempt;
+use crate::cluster::warnings::Warnings;
+
+/// A client of one API server, as one user. Cheap to clone.
+///
+/// GETs are sent again after 429 and 503 with `Retry-After` and once after a broken connection; writes only after 429
+/// with `Retry-After`, where the server took nothing. All tries share one deadline.
+#[derive(Clone)]
+pub struct ClusterClient {
+    pub(crate) inner: Arc<Inner>,
+}
+
+pub(crate) struct Inner {
+    pub(crate) peer: Arc<Peer>,
+    pub(crate) user_label: String,
+    pub(crate) sessions: Sessions,
+    pub(crate) deadline: Duration,
+    pub(crate) field_manager: String,
+    pub(crate) warnings: Warnings,
+}
+
+impl ClusterClient {
+    /// The URL of the server, without userinfo.
+    pub fn server(&self) -> &str {
+        &self.inner.peer.server
+    }
+
+    /// The context that led here; `None` = the command line or the pod's environment did.
+    pub fn context(&self) -> Option<&str> {
+        self.inner.peer.context.as_deref()
+    }
+
+    /// The server as errors call it.
+    pub fn peer(&self) -> &Arc<Peer> {
+        &self.inner.peer
+    }
+
+    /// The deadline of one request.
+    pub fn request_timeout(&self) -> Duration {
+        self.inner.deadline
+    }
+
+    /// Reads one object, or anything else in JSON.
+    ///
+    /// `path`: below the server's URL, query included, as `/version`.
+    pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, RequestError> {
+        let request = Request::get(path).header(ACCEPT, JSON).body(Vec::new());
+        self.ask(request, path, RetryOn::Unavailability).await
+    }
+
+    /// Reads all objects of a kind with one request, without paging.
+    pub async fn list<T: DeserializeOwned>(&self, path: &str) -> Result<List<T>, RequestError> {
+        let list: ListBody<T> = self.get(path).await?;
+        Ok(List {
+            items: list.items.unwrap_or_default(),
+            resource_version: list
+                .metadata
+                .resource_version
+                .filter(|version| !version.is_empty()),
+        })
+    }
+
+    /// Patches an object and returns it as it is then.
+    pub async fn patch(
+        &self,
+        path: &str,
+        kind: PatchKind,
+        body: &Value,
+        dry_run: DryRun,
+    ) -> Result<Value, RequestError> {
+        let force = match kind {
+            PatchKind::Apply { force: true } => "&force=true",
+            _ => "",
+        };
+        let target = format!("{}{force}", self.write_path(path, dry_run));
+        self.write(Method::PATCH, &target, kind.content_type(), body)
+            .await
+    }
+
+    /// Creates an object and returns it as it is then; `path` is that of the collection.
+    pub async fn create(
+        &self,
+        path: &str,
+        body: &Value,
+        dry_run: DryRun,
+    ) -> Result<Value, RequestError> {
+        self.write(Method::POST, &self.write_path(path, dry_run), JSON, body)
+            .await
+    }
+
+    /// Replaces an object and returns it as it is then; with `metadata.resourceVersion` only if it is unchanged.
+    pub async fn replace(
+        &self,
+        path: &str,
+        body: &Value,
+        dry_run: DryRun,
+    ) -> Result<Value, RequestError> {
+        self.write(Method::PUT, &self.write_path(path, dry_run), JSON, body)
+            .await
+    }
+
+    /// Deletes an object if it is still the one that is meant; returns what the server says about it.
+    pub async fn delete(
+        &self,
+        path: &str,
+        only_if: &Preconditions,
+        dry_run: DryRun,
+    ) -> Result<Value, RequestError> {
+        let body = json!({
+            "apiVersion": "v1",
+            "kind": "DeleteOptions",
+            "preconditions": { "uid": only_if.uid, "resourceVersion": only_if.resource_version },
+        });
+        self.write(Method::DELETE, &self.write_path(path, dry_run), JSON, &body)
+            .await
+    }
+
+    /// Sends a request whose answer is of interest whatever its code, 4xx and 5xx included.
+    ///
+    /// # Errors
+    /// Only when there is no answer.
+    pub async fn raw(&self, request: Request<Vec<u8>>) -> Result<Answer, RequestError> {
+        self.exchange(&request, RetryOn::Refusals).await
+    }
+
+    async fn write(
+        &self,
+        method: Method,
+        path: &str,
+        content_type: &str,
+        body: &Value,
+    ) -> Result<Value, RequestError> {
+        let request = Request::builder()
+            .method(method)
+            .uri(path)
+            .header(ACCEPT, JSON)
+            .header(CONTENT_TYPE, content_type)
+            .body(body.to_string().into_bytes());
+        self.ask(request, path, RetryOn::Refusals).await
+    }
+
+    fn write_path(&self, path: &str, dry_run: DryRun) -> String {
+        let separator = if path.contains('?') { '&' } else { '?' };
+        let dry_run = match dry_run {
+            DryRun::Off => "",
+            DryRun::All => "&dryRun=All",
+        };
+        format!(
+            "{path}{separator}fieldManager={}{dry_run}",
+            self.inner.field_manager
+        )
+    }
+
+    async fn ask<T: DeserializeOwned>(
+        &self,
+        request: Result<Request<Vec<u8>>, http::Error>,
+        path: &str,
+        retry_on: RetryOn,
+    ) -> Result<T, RequestError> {
+        let request = request.map_err(|_| RequestError::Malformed {
+            peer: Arc::clone(&self.inner.peer),
+            request: path.to_owned(),
+            problem: "the path is not one of a URL".to_owned(),
+        })?;
+        let answer = self.exchange(&request, retry_on).await?;
+        if !answer.status.is_success() {
+            let path = request.uri().path();
+            let error = ApiError::of(
+                request.method(),
+                path,
+                answer.status,
+                &answer.headers,
+                &answer.body,
+            );
+            return Err(RequestError::Api {
+                error: Box::new(error),
+                peer: Arc::clone(&self.inner.peer),
+            });
+        }
+        serde_json::from_slice(&answer.body).map_err(|error| RequestError::Malformed {
+            peer: Arc::clone(&self.inner.peer),
+            request: request_text(&request),
+            problem: decoding_problem(&error, &answer.headers),
+        })
+    }
+
+    async fn exchange(
+        &self,
+        request: &Request<Vec<u8>>,
+        retry_on: RetryOn,
+    ) -> Result<Answer, RequestError> {
+        let session = self.inner.sessions.open().await?;
+        let deadline = Instant::now() + self.inner.deadline;
+        let answer =
+            match timeout_at(deadline, self.tries(&session, request, retry_on, deadline)).await {
+                Ok(answer) => answer?,
+                Err(_) => {
+                    return Err(RequestError::Timeout {
+                        peer: Arc::clone(&self.inner.peer),
+                        after: self.inner.deadline,
+                        connecting: false,
+                        request: request_text(request),
+                    });
+                }
+            };
+        if answer.status == StatusCode::UNAUTHORIZED {
+            self.inner.sessions.discard(&session).await;
+        }
+        Ok(answer)
+    }
+
+    async fn tries(
+        &self,
+        session: &Session,
+        request: &Request<Vec<u8>>,
+        retry_on: RetryOn,
+        deadline: Instant,
+    ) -> Result<Answer, RequestError> {
+        let mut resets = 0;
+        for tries in 1.. {
+            match self.once(session, request).await {
+                Ok(answer) => {
+                    let wait = retry_after(retry_on, answer.status, &answer.headers, tries);
+                    match wait.and_then(|wait| Instant::now().checked_add(wait)) {
+                        // An answer now is worth more than a timeout later.
+                        Some(again) if again < deadline => sleep_until(again).await,
+                        _ => return Ok(answer),
+                    }
+                }
+                Err(error) => {
+                    resets += 1;
+                    let broke = matches!(error, RequestError::Reset { .. });
+                    if !broke || !may_repeat_after_reset(request.method(), resets) {
+                        return Err(error);
+                    }
+                }
+            }
+        }
+        unreachable!("the tries end by an answer or an error")
+    }
+
+    async fn once(
+        &self,
+        session: &Session,
+        request: &Request<Vec<u8>>,
+    ) -> Result<Answer, RequestError> {
+        let started = Instant::now();
+        let failure = |error: kube::Error| {
+            let attempt = Attempt {
+                peer: &self.inner.peer,
+                request: request_text(request),
+                elapsed: started.elapsed(),
+                user_label: &self.inner.user_label,
+            };
+            attempt.failure(&error)
+        };
+        let (parts, body) = session
+            .client
+            .send(request.clone().map(Body::from))
+            .await
+            .map_err(failure)?
+            .into_parts();
+        self.inner.warnings.collect(&parts.headers);
+        let body = body.collect().await.map_err(failure)?;
+        Ok(Answer {
+            status: parts.status,
+            headers: parts.headers,
+            body: body.to_bytes().to_vec(),
+        })
+    }
+}
+
+impl fmt::Debug for ClusterClient {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ClusterClient")
+            .field("peer", &self.inner.peer)
+            .finish_non_exhaustive()
+    }
+}
+
+/// All objects of a kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct List<T> {
+    /// In the server's order.
+    pub items: Vec<T>,
+    /// The version of the list; `None` = the server gave none.
+    pub resource_version: Option<String>,
+}
+
+/// How the body of a patch is meant.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum PatchKind {
+    /// JSON Patch (RFC 6902).
+    Json,
+    /// JSON Merge Patch (RFC 7386).
+    Merge,
+    /// Server-side apply.
+    Apply {
+        /// Whether fields of other managers are taken over.
+        force: bool,
+    },
+}
+
+impl PatchKind {
+    fn content_type(self) -> &'static str {
+        match self {
+            PatchKind::Json => "application/json-patch+json",
+            PatchKind::Merge => "application/merge-patch+json",
+            PatchKind::Apply { .. } => "application/apply-patch+yaml",
+        }
+    }
+}
+
+/// Whether a write is kept.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum DryRun {
+    /// The write is kept.
+    Off,
+    /// The server does everything but keep it (`dryRun=All`).
+    All,
+}
+
+/// What must still be true of an object that is to be deleted; `None` = anything.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Preconditions {
+    /// As in `metadata.uid`.
+    pub uid: Option<String>,
+    /// As in `metadata.resourceVersion`.
+    pub resource_version: Option<String>,
+}
+
+/// An answer of any code.
+#[derive(Clone)]
+pub struct Answer {
+    /// The HTTP status.
+    pub status: StatusCode,
+    /// The HTTP headers.
+    pub headers: HeaderMap,
+    /// The body, decompressed.
+    pub body: Vec<u8>,
+}
+
+impl Answer {
+    /// The words of the answer: the `message` of a Kubernetes Status, else the body as text.
+    pub fn message(&self) -> String {
+        let status: Option<Value> = serde_json::from_slice(&self.body).ok();
+        let message = status
+            .as_ref()
+            .and_then(|status| status.get("message")?.as_str());
+        match message {
+            Some(message) => message.to_owned(),
+            None => String::from_utf8_lossy(&self.body).trim().to_owned(),
+        }
+    }
+}
+
+/// Shows the size of the body only: it may be a Secret.
+impl fmt::Debug for Answer {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Answer")
+            .field("status", &self.status)
+            .field("bytes", &self.body.len())
+            .finish_non_exhaustive()
+    }
+}
+
+#[derive(Deserialize)]
+#[serde(bound(deserialize = "T: DeserializeOwned"))]
+struct ListBody<T> {
+    #[serde(default)]
+    metadata: ListMetadata,
+    #[serde(deserialize_with = "Option::deserialize")]
+    items: Option<Vec<T>>,
+}
+
+#[derive(Deserialize, Default)]
+#[serde(rename_all = "camelCase")]
+struct ListMetadata {
+    resource_version: Option<String>,
+}
+
+fn request_text(request: &Request<Vec<u8>>) -> String {
+    format!(
+        "{} {}",
+        request.method().as_str().to_lowercase(),
+        request.uri().path()
+    )
+}
+
+/// Says what is wrong with a body without quoting it: it may be a Secret.
+fn decoding_problem(error: &serde_json::Error, headers: &HeaderMap) -> String {
+    let content_type = headers
+        .get(CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    if !content_type.is_empty() && !content_type.contains("json") {
+        return format!("content type {content_type}");
+    }
+    let place = format!("line {} column {}", error.line(), error.column());
+    let text = error.to_string();
+    match error.classify() {
+        serde_json::error::Category::Eof => "JSON that ends too early".to_owned(),
+        serde_json::error::Category::Data if text.starts_with("missing field") => text,
+        serde_json::error::Category::Data => format!("JSON of another shape at {place}"),
+        _ => format!("no JSON at {place}"),
+    }
+}
+
+const JSON: &str = "application/json";

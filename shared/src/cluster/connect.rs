@@ -1,0 +1,306 @@
+//! Builds clients: from a kubeconfig and options, or from inside a pod.
+
+use std::path::Path;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::header::{HeaderValue, USER_AGENT};
+use jiff::Timestamp;
+use kube::client::ClientBuilder;
+use kube::config::{AuthInfo, Cluster};
+use kube::{Client, Config};
+use tokio::sync::Mutex;
+
+use crate::cluster::client::{ClusterClient, Inner};
+use crate::cluster::credential_plugin::CredentialPlugin;
+use crate::cluster::error::ClusterError;
+use crate::cluster::kubeconfig::{Kubeconfig, without_userinfo};
+use crate::cluster::material;
+use crate::cluster::options::ConnectionOptions;
+use crate::cluster::proxy::{ProxyRules, effective_port};
+use crate::cluster::request_error::{Peer, RequestError};
+use crate::cluster::selection::{Selection, is_set};
+use crate::cluster::transport::causes;
+use crate::cluster::warnings::{WarningSink, Warnings};
+use crate::env::Env;
+
+/// The only builder of clients. Cheap to clone; all its clients show each warning once.
+#[derive(Clone)]
+pub struct Connector {
+    proxies: ProxyRules,
+    pod: Option<String>,
+    terminal: bool,
+    identity: ClientIdentity,
+    warnings: Warnings,
+}
+
+/// Who a program is to an API server.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ClientIdentity {
+    /// The plugin, as `kubectl-karmada-fix-endpoints`: field manager and first half of the User-Agent.
+    pub name: String,
+    /// Its version, the second half of the User-Agent.
+    pub version: String,
+}
+
+impl Connector {
+    /// `terminal`: whether standard input is a terminal that credential plugins may ask on.
+    pub fn new(
+        env: &Env,
+        identity: ClientIdentity,
+        terminal: bool,
+        warnings: WarningSink,
+    ) -> Connector {
+        Connector {
+            proxies: ProxyRules::from_env(env),
+            pod: pod_server(env),
+            terminal,
+            identity,
+            warnings: Warnings::new(warnings),
+        }
+    }
+
+    /// A client for the context and overrides that the options name. Sends nothing and runs no credential plugin.
+    ///
+    /// Without any kubeconfig, inside a pod, it is a client of the pod's cluster as its service account.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the configuration.
+    ///
+    /// # Panics
+    /// Outside a Tokio runtime.
+    pub fn connect(
+        &self,
+        kubeconfig: &Kubeconfig,
+        options: &ConnectionOptions,
+    ) -> Result<ClusterClient, ClusterError> {
+        let selection = match (Selection::of(kubeconfig, options), &self.pod) {
+            (Err(ClusterError::NoConfiguration { .. }), Some(server))
+                if !kubeconfig.is_explicit() =>
+            {
+                in_pod(server, Path::new(SERVICE_ACCOUNT), options)
+            }
+            (selection, _) => selection?,
+        };
+        self.client(&selection, options)
+    }
+
+    fn client(
+        &self,
+        selection: &Selection,
+        options: &ConnectionOptions,
+    ) -> Result<ClusterClient, ClusterError> {
+        let deadline = options.request_timeout.unwrap_or(DEFAULT_DEADLINE);
+        let mut config = material::config(selection, &self.proxies)?;
+        // A little less than the deadline, so that a dead address is told from a slow server.
+        config.connect_timeout = Some(deadline.mul_f32(0.9));
+        config.headers.push((USER_AGENT, self.user_agent()));
+        let user_label = selection.user_label.clone();
+        let sessions = Sessions::new(config, self.plugin(selection)?, options.request_timeout)?;
+        Ok(ClusterClient {
+            inner: Arc::new(Inner {
+                peer: Arc::new(peer(selection, &sessions.config)),
+                user_label,
+                sessions,
+                deadline,
+                field_manager: self.identity.name.clone(),
+                warnings: self.warnings.clone(),
+            }),
+        })
+    }
+
+    fn plugin(&self, selection: &Selection) -> Result<Option<CredentialPlugin>, ClusterError> {
+        let user = &selection.user;
+        let has_token = user.token.is_some() || is_set(&user.token_file) || user.username.is_some();
+        let Some(exec) = user.exec.as_ref().filter(|_| !has_token) else {
+            return Ok(None);
+        };
+        let labels = [
+            Some(selection.user_label.as_str()),
+            selection.user_name.as_deref(),
+        ];
+        Ok(Some(CredentialPlugin::of(
+            exec,
+            &selection.cluster,
+            self.terminal,
+            labels,
+        )?))
+    }
+
+    fn user_agent(&self) -> HeaderValue {
+        let text = format!("{}/{}", self.identity.name, self.identity.version);
+        HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("kubectl-karmada"))
+    }
+}
+
+/// The connections of one client: made at once, or with a credential plugin when a request needs them.
+pub(crate) struct Sessions {
+    config: Config,
+    plugin: Option<CredentialPlugin>,
+    plugin_deadline: Duration,
+    current: Mutex<Option<Session>>,
+}
+
+/// A kube client and how long its credentials last.
+#[derive(Clone)]
+pub(crate) struct Session {
+    pub(crate) client: Client,
+    expires: Option<Timestamp>,
+    number: u64,
+}
+
+impl Sessions {
+    fn new(
+        config: Config,
+        plugin: Option<CredentialPlugin>,
+        deadline: Option<Duration>,
+    ) -> Result<Sessions, ClusterError> {
+        let current = match plugin {
+            Some(_) => None,
+            None => Some(Session {
+                client: build(config.clone())?,
+                expires: None,
+                number: 0,
+            }),
+        };
+        Ok(Sessions {
+            config,
+            plugin,
+            plugin_deadline: deadline.unwrap_or(PLUGIN_DEADLINE),
+            current: Mutex::new(current),
+        })
+    }
+
+    /// The session to send with; runs the credential plugin if there is none that lasts.
+    pub(crate) async fn open(&self) -> Result<Session, RequestError> {
+        let mut current = self.current.lock().await;
+        let lasts = |session: &&Session| {
+            session
+                .expires
+                .is_none_or(|expires| expires > Timestamp::now())
+        };
+        let number = match (&self.plugin, current.as_ref().filter(lasts)) {
+            (_, Some(session)) => return Ok(session.clone()),
+            (_, None) => current.as_ref().map_or(0, |session| session.number + 1),
+        };
+        let mut config = self.config.clone();
+        let mut expires = None;
+        if let Some(plugin) = &self.plugin {
+            let credentials = plugin
+                .run(self.plugin_deadline)
+                .await
+                .map_err(Box::new)
+                .map_err(RequestError::Auth)?;
+            credentials.apply_to(&mut config.auth_info);
+            expires = credentials.expires;
+        }
+        let client = build(config)
+            .map_err(Box::new)
+            .map_err(RequestError::Setup)?;
+        let session = Session {
+            client,
+            expires,
+            number,
+        };
+        *current = Some(session.clone());
+        Ok(session)
+    }
+
+    /// Forgets credentials that the server did not take, so that the next request gets new ones.
+    pub(crate) async fn discard(&self, session: &Session) {
+        let mut current = self.current.lock().await;
+        if let Some(current) = current
+            .as_mut()
+            .filter(|current| current.number == session.number)
+            && self.plugin.is_some()
+        {
+            current.expires = Some(Timestamp::MIN);
+        }
+    }
+}
+
+fn build(config: Config) -> Result<Client, ClusterError> {
+    let server = without_userinfo(&config.cluster_url.to_string());
+    let has_authorities = config.root_cert.is_some();
+    let builder = ClientBuilder::try_from(config).map_err(|error| {
+        let deepest = causes(&error)
+            .last()
+            .map(ToString::to_string)
+            .unwrap_or_default();
+        match &error {
+            kube::Error::RustlsTls(kube::client::RustlsTlsError::AddRootCertificate(_))
+                if !has_authorities =>
+            {
+                ClusterError::NoTrustedAuthority { server }
+            }
+            _ => ClusterError::Setup {
+                server,
+                problem: deepest,
+            },
+        }
+    })?;
+    Ok(builder.build())
+}
+
+fn peer(selection: &Selection, config: &Config) -> Peer {
+    let server = &config.cluster_url;
+    let address =
+        |url: &http::Uri| format!("{}:{}", url.host().unwrap_or_default(), effective_port(url));
+    let proxy_variable = match (&config.proxy_url, is_set(&selection.cluster.proxy_url)) {
+        (Some(_), false) if server.scheme_str() == Some("http") => Some("HTTP_PROXY"),
+        (Some(_), false) => Some("HTTPS_PROXY"),
+        _ => None,
+    };
+    Peer {
+        context: selection.context.clone(),
+        server: without_userinfo(&server.to_string())
+            .trim_end_matches('/')
+            .to_owned(),
+        address: address(server),
+        proxy: config.proxy_url.as_ref().map(address),
+        proxy_variable,
+    }
+}
+
+/// The API server that the environment of a pod names.
+fn pod_server(env: &Env) -> Option<String> {
+    let (host, port) = (
+        env.var("KUBERNETES_SERVICE_HOST")?,
+        env.var("KUBERNETES_SERVICE_PORT")?,
+    );
+    match host.contains(':') {
+        true => Some(format!("https://[{host}]:{port}")),
+        false => Some(format!("https://{host}:{port}")),
+    }
+}
+
+/// The cluster of this pod as its service account
+/// (<https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/>).
+fn in_pod(server: &str, service_account: &Path, options: &ConnectionOptions) -> Selection {
+    let file = |name: &str| Some(service_account.join(name).to_string_lossy().into_owned());
+    let impersonation = options.impersonation.clone();
+    Selection {
+        context: None,
+        cluster: Cluster {
+            server: Some(server.to_owned()),
+            certificate_authority: file("ca.crt"),
+            ..Cluster::default()
+        },
+        cluster_label: "the pod's cluster".to_owned(),
+        user: AuthInfo {
+            token_file: file("token"),
+            impersonate: impersonation.user,
+            impersonate_uid: impersonation.uid,
+            impersonate_groups: Some(impersonation.groups),
+            impersonate_user_extra: Some(impersonation.extra.into_iter().collect()),
+            ..AuthInfo::default()
+        },
+        user_label: "the pod's service account".to_owned(),
+        user_name: None,
+    }
+}
+
+const DEFAULT_DEADLINE: Duration = Duration::from_secs(30);
+/// Long enough for a person to log in with a browser.
+const PLUGIN_DEADLINE: Duration = Duration::from_secs(300);
+const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";

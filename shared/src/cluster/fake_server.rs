@@ -1,0 +1,241 @@
+//! A TLS server for tests that answers with whatever bytes it is told, connection by connection.
+
+#![allow(clippy::unwrap_used)]
+
+use std::collections::VecDeque;
+use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
+
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
+use rustls::ServerConfig;
+use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use tempfile::TempDir;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::task::JoinHandle;
+use tokio_rustls::TlsAcceptor;
+
+use crate::cluster::client::ClusterClient;
+use crate::cluster::connect::{ClientIdentity, Connector};
+use crate::cluster::kubeconfig::Kubeconfig;
+use crate::cluster::options::ConnectionOptions;
+use crate::cluster::warnings::WarningSink;
+use crate::env::Env;
+
+/// What the server does with the next request.
+#[derive(Clone)]
+pub(crate) enum Reply {
+    /// Sends these bytes and keeps the connection.
+    Bytes(String),
+    /// Sends these bytes and closes the connection.
+    Cut(String),
+    /// Never answers.
+    Silence,
+}
+
+impl Reply {
+    pub(crate) fn json(status: &str, body: &str) -> Reply {
+        Reply::with(status, "application/json", "", body)
+    }
+
+    pub(crate) fn with(status: &str, content_type: &str, headers: &str, body: &str) -> Reply {
+        let length = body.len();
+        Reply::Bytes(format!(
+            "HTTP/1.1 {status}\r\nContent-Type: {content_type}\r\n{headers}Content-Length: {length}\r\n\r\n{body}"
+        ))
+    }
+}
+
+/// A running server; it stops when dropped.
+pub(crate) struct FakeServer {
+    pub(crate) port: u16,
+    pub(crate) authority_pem: String,
+    pub(crate) folder: TempDir,
+    requests: Arc<Mutex<Vec<String>>>,
+    task: JoinHandle<()>,
+}
+
+/// How the server's certificate is.
+#[derive(Clone, Copy, PartialEq)]
+pub(crate) enum Certificate {
+    Good,
+    ForAnotherName,
+    Expired,
+    NotYetValid,
+}
+
+impl FakeServer {
+    /// Answers requests in order with `replies`; the last one is repeated.
+    pub(crate) async fn start(replies: impl IntoIterator<Item = Reply>) -> FakeServer {
+        FakeServer::with_certificate(Certificate::Good, replies).await
+    }
+
+    pub(crate) async fn with_certificate(
+        certificate: Certificate,
+        replies: impl IntoIterator<Item = Reply>,
+    ) -> FakeServer {
+        let _ = rustls::crypto::ring::default_provider().install_default();
+        let (authority_pem, config) = tls(certificate);
+        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let requests = Arc::new(Mutex::new(Vec::new()));
+        let replies = Arc::new(Mutex::new(replies.into_iter().collect::<VecDeque<_>>()));
+        let seen = Arc::clone(&requests);
+        let task = tokio::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                tokio::spawn(serve(
+                    acceptor.clone(),
+                    stream,
+                    Arc::clone(&replies),
+                    Arc::clone(&seen),
+                ));
+            }
+        });
+        FakeServer {
+            port,
+            authority_pem,
+            folder: TempDir::new().unwrap(),
+            requests,
+            task,
+        }
+    }
+
+    /// The heads and bodies of all requests so far.
+    pub(crate) fn requests(&self) -> Vec<String> {
+        self.requests.lock().unwrap().clone()
+    }
+
+    pub(crate) fn url(&self) -> String {
+        format!("https://127.0.0.1:{}", self.port)
+    }
+
+    /// A kubeconfig with this server in it; `user` are the lines of the user entry in YAML flow style.
+    pub(crate) fn kubeconfig(&self, user: &str) -> Kubeconfig {
+        let authority = self.write("ca.crt", &self.authority_pem);
+        let text = format!(
+            "{{kind: Config, current-context: fake, contexts: [{{name: fake, context: {{cluster: c, user: u}}}}], \
+             clusters: [{{name: c, cluster: {{server: '{}', certificate-authority: '{}'}}}}], \
+             users: [{{name: u, user: {user}}}]}}",
+            self.url(),
+            authority.display()
+        );
+        let file = self.write("kubeconfig", &text);
+        Kubeconfig::load(Some(&file), &Env::default()).unwrap()
+    }
+
+    pub(crate) fn write(&self, name: &str, content: &str) -> PathBuf {
+        let path = self.folder.path().join(name);
+        std::fs::write(&path, content).unwrap();
+        path
+    }
+
+    pub(crate) fn client(&self, options: ConnectionOptions) -> ClusterClient {
+        connector()
+            .connect(&self.kubeconfig("{token: t0ken}"), &options)
+            .unwrap()
+    }
+}
+
+impl Drop for FakeServer {
+    fn drop(&mut self) {
+        self.task.abort();
+    }
+}
+
+pub(crate) fn connector() -> Connector {
+    connector_with(Arc::new(|_: &str| {}))
+}
+
+pub(crate) fn connector_with(warnings: WarningSink) -> Connector {
+    let _ = rustls::crypto::ring::default_provider().install_default();
+    let identity = ClientIdentity {
+        name: "kubectl-karmada-test".to_owned(),
+        version: "1.2.3".to_owned(),
+    };
+    Connector::new(&Env::default(), identity, false, warnings)
+}
+
+async fn serve(
+    acceptor: TlsAcceptor,
+    stream: TcpStream,
+    replies: Arc<Mutex<VecDeque<Reply>>>,
+    seen: Arc<Mutex<Vec<String>>>,
+) -> Option<()> {
+    let mut stream = acceptor.accept(stream).await.ok()?;
+    loop {
+        let request = read_request(&mut stream).await?;
+        seen.lock().unwrap().push(request);
+        let reply = {
+            let mut replies = replies.lock().unwrap();
+            match replies.len() {
+                0 => return None,
+                1 => replies.front().cloned()?,
+                _ => replies.pop_front()?,
+            }
+        };
+        match reply {
+            Reply::Bytes(bytes) => stream.write_all(bytes.as_bytes()).await.ok()?,
+            Reply::Cut(bytes) => {
+                stream.write_all(bytes.as_bytes()).await.ok()?;
+                stream.shutdown().await.ok()?;
+                return None;
+            }
+            Reply::Silence => std::future::pending().await,
+        }
+    }
+}
+
+async fn read_request(stream: &mut (impl AsyncReadExt + Unpin)) -> Option<String> {
+    let mut bytes = Vec::new();
+    loop {
+        let mut chunk = [0; 4096];
+        let read = stream
+            .read(&mut chunk)
+            .await
+            .ok()
+            .filter(|read| *read > 0)?;
+        bytes.extend_from_slice(&chunk[..read]);
+        let text = String::from_utf8_lossy(&bytes).into_owned();
+        if let Some((head, body)) = text.split_once("\r\n\r\n") {
+            let length = head.lines().find_map(|line| {
+                line.to_lowercase()
+                    .strip_prefix("content-length: ")?
+                    .parse()
+                    .ok()
+            });
+            if body.len() >= length.unwrap_or(0) {
+                return Some(text);
+            }
+        }
+    }
+}
+
+fn tls(certificate: Certificate) -> (String, ServerConfig) {
+    let authority_key = KeyPair::generate().unwrap();
+    let mut authority = CertificateParams::new(Vec::new()).unwrap();
+    authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let authority_pem = authority.self_signed(&authority_key).unwrap().pem();
+    let name = match certificate {
+        Certificate::ForAnotherName => "localhost",
+        _ => "127.0.0.1",
+    };
+    let mut leaf = CertificateParams::new(vec![name.to_owned()]).unwrap();
+    match certificate {
+        Certificate::Expired => leaf.not_after = date_time_ymd(2020, 2, 3),
+        Certificate::NotYetValid => leaf.not_before = date_time_ymd(2090, 2, 3),
+        _ => {}
+    }
+    let leaf_key = KeyPair::generate().unwrap();
+    let leaf = leaf
+        .signed_by(&leaf_key, &Issuer::new(authority, authority_key))
+        .unwrap();
+    let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(leaf_key.serialize_der()));
+    let config = ServerConfig::builder().with_no_client_auth();
+    (
+        authority_pem,
+        config
+            .with_single_cert(vec![leaf.der().clone()], key)
+            .unwrap(),
+    )
+}

@@ -1,0 +1,305 @@
+//! What a repair would do, as data. Pure: printed, confirmed, dry-run, applied, backed up and undone from this one value.
+
+use std::net::Ipv4Addr;
+
+use json_patch::{Patch, PatchOperation};
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+use crate::cluster::object::ObjectReference;
+use crate::finding::{FindingKey, Subject};
+use crate::text::shell_word;
+
+/// The ordered steps of a repair.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Plan {
+    /// The steps in the order in which they are done.
+    pub steps: Vec<Step>,
+}
+
+impl Plan {
+    /// Whether there is nothing to do.
+    pub fn is_empty(&self) -> bool {
+        self.steps.is_empty()
+    }
+
+    /// Whether a step cures this finding.
+    pub fn cures(&self, key: &FindingKey) -> bool {
+        self.steps.iter().any(|step| step.cures.contains(key))
+    }
+}
+
+/// One step: what is changed, why, and how it is taken back.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Step {
+    /// For whose sake it is done; when a step fails, the later steps of its subject are skipped.
+    pub subject: Subject,
+    /// What is done.
+    pub action: Action,
+    /// Why it is done: one clause without a final period.
+    pub reason: String,
+    /// What the person should weigh before saying yes; `None` when there is nothing.
+    pub caution: Option<String>,
+    /// The findings that end with this step.
+    pub cures: Vec<FindingKey>,
+    /// The command that does the same by hand.
+    pub command: String,
+}
+
+/// A change to one object.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[serde(tag = "action", rename_all = "kebab-case")]
+pub enum Action {
+    /// A JSON Patch (RFC 6902) on an object of the control plane; its `test` operations are the precondition.
+    PatchObject {
+        /// The object.
+        object: ObjectReference,
+        /// The operations, `test` first.
+        patch: Patch,
+        /// The operations that take the change back, preceded by tests of what was written.
+        inverse: Patch,
+    },
+    /// `POST /networks/{id}/connect` of the Docker Engine API; precondition: the container is not on the network.
+    ConnectNetwork(NetworkAttachment),
+    /// `POST /networks/{id}/disconnect` of the Docker Engine API; precondition: the container is on the network as it was connected.
+    DisconnectNetwork(NetworkAttachment),
+}
+
+/// A container's place on a Docker network.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct NetworkAttachment {
+    /// The container's ID.
+    pub container_id: String,
+    /// The container's name.
+    pub container: String,
+    /// The network's ID; names can stand for two networks on old daemons.
+    pub network_id: String,
+    /// The network's name.
+    pub network: String,
+    /// The fixed address; `None` where the network has no subnet of the user's and Docker must choose.
+    pub address: Option<Ipv4Addr>,
+    /// `GwPriority`: below zero keeps the default route at home (Docker 28 and later; older daemons ignore it).
+    pub gateway_priority: i64,
+    /// The interface's name inside the container, so that `eth0` stays at home (Docker 28 and later).
+    pub interface: String,
+}
+
+impl Action {
+    /// The object or container that is changed, as reports name it.
+    pub fn target(&self) -> String {
+        match self {
+            Action::PatchObject { object, .. } => object.to_string(),
+            Action::ConnectNetwork(attachment) | Action::DisconnectNetwork(attachment) => {
+                format!("container/{}", attachment.container)
+            }
+        }
+    }
+
+    /// What is done, in one clause.
+    pub fn sentence(&self) -> String {
+        match self {
+            Action::PatchObject { object, patch, .. } => {
+                let changes: Vec<String> = visible_operations(object, patch)
+                    .iter()
+                    .filter_map(change)
+                    .collect();
+                format!("patch {object}: {}", changes.join(", "))
+            }
+            Action::ConnectNetwork(attachment) => {
+                let address = match attachment.address {
+                    Some(address) => format!(" at {address}"),
+                    None => String::new(),
+                };
+                format!(
+                    "connect container {} to network {}{address}",
+                    attachment.container, attachment.network
+                )
+            }
+            Action::DisconnectNetwork(attachment) => format!(
+                "disconnect container {} from network {}",
+                attachment.container, attachment.network
+            ),
+        }
+    }
+
+    /// The action that takes this one back.
+    pub fn inverse(&self) -> Action {
+        match self.clone() {
+            Action::PatchObject {
+                object,
+                patch,
+                inverse,
+            } => Action::PatchObject {
+                object,
+                patch: inverse,
+                inverse: patch,
+            },
+            Action::ConnectNetwork(attachment) => Action::DisconnectNetwork(attachment),
+            Action::DisconnectNetwork(attachment) => Action::ConnectNetwork(attachment),
+        }
+    }
+
+    /// The action as reports show it: the values of secrets are masked.
+    pub fn masked(&self) -> Value {
+        match self {
+            Action::PatchObject { object, patch, .. } => json!({
+                "action": "patch-object",
+                "object": object,
+                "patch": visible_operations(object, patch),
+            }),
+            Action::ConnectNetwork(_) | Action::DisconnectNetwork(_) => {
+                serde_json::to_value(self).unwrap_or_default()
+            }
+        }
+    }
+
+    /// The command that does this by hand; `kubectl` and `docker` are those programs with the flags that reach the
+    /// same servers. Values of secrets are left out: such a patch is read from a file.
+    pub fn command(&self, kubectl: &str, docker: &str) -> String {
+        match self {
+            Action::PatchObject { object, patch, .. } => {
+                let namespace = match &object.namespace {
+                    Some(namespace) => format!(" -n {}", shell_word(namespace)),
+                    None => String::new(),
+                };
+                let body = if carries_secret(object, patch) {
+                    "--patch-file=FILE".to_owned()
+                } else {
+                    let operations = serde_json::to_string(patch).unwrap_or_default();
+                    format!("-p {}", shell_word(&operations))
+                };
+                format!(
+                    "{kubectl}{namespace} patch {} {} --type=json {body}",
+                    object.resource_and_group(),
+                    shell_word(&object.name)
+                )
+            }
+            Action::ConnectNetwork(attachment) => {
+                let address = match attachment.address {
+                    Some(address) => format!(" --ip {address}"),
+                    None => String::new(),
+                };
+                format!(
+                    "{docker} network connect{address} --gw-priority {} --driver-opt com.docker.network.endpoint.ifname={} {} {}",
+                    attachment.gateway_priority,
+                    attachment.interface,
+                    shell_word(&attachment.network),
+                    shell_word(&attachment.container)
+                )
+            }
+            Action::DisconnectNetwork(attachment) => format!(
+                "{docker} network disconnect {} {}",
+                shell_word(&attachment.network),
+                shell_word(&attachment.container)
+            ),
+        }
+    }
+}
+
+/// The patch that sets a value of the spec, with its precondition, and its inverse.
+///
+/// `path` is a JSON Pointer (RFC 6901). With `before` the precondition is that value; without, the value was not
+/// there and the precondition is the object's `generation`, which every change of the spec raises.
+pub fn set_value(path: &str, before: Option<&str>, generation: i64, after: &str) -> (Patch, Patch) {
+    let set = |operation: &str, value: &str| json!({"op": operation, "path": path, "value": value});
+    let test_after = set("test", after);
+    let (forward, backward) = match before {
+        Some(before) => (
+            json!([set("test", before), set("replace", after)]),
+            json!([test_after, set("replace", before)]),
+        ),
+        None => (
+            json!([
+                {"op": "test", "path": "/metadata/generation", "value": generation},
+                set("add", after)
+            ]),
+            json!([test_after, {"op": "remove", "path": path}]),
+        ),
+    };
+    (patch(forward), patch(backward))
+}
+
+/// The patch `[test path = before, remove path]` and its inverse.
+pub fn remove_value(path: &str, before: &str) -> (Patch, Patch) {
+    (
+        patch(json!([
+            {"op": "test", "path": path, "value": before},
+            {"op": "remove", "path": path}
+        ])),
+        patch(json!([{"op": "add", "path": path, "value": before}])),
+    )
+}
+
+fn patch(operations: Value) -> Patch {
+    serde_json::from_value(operations).expect("operations made of op, path and value are a patch")
+}
+
+fn carries_secret(object: &ObjectReference, patch: &Patch) -> bool {
+    object.kind == "Secret" && visible_operations(object, patch) != operations(patch)
+}
+
+fn operations(patch: &Patch) -> Vec<Value> {
+    patch
+        .0
+        .iter()
+        .map(|operation| serde_json::to_value(operation).unwrap_or_default())
+        .collect()
+}
+
+/// The operations with every non-empty value of a Secret masked, as `kubectl diff` masks them.
+fn visible_operations(object: &ObjectReference, patch: &Patch) -> Vec<Value> {
+    let mut visible = operations(patch);
+    if object.kind == "Secret" {
+        for operation in &mut visible {
+            if let Some(value) = operation.get_mut("value")
+                && value.as_str() != Some("")
+            {
+                *value = json!("***");
+            }
+        }
+    }
+    visible
+}
+
+fn change(operation: &Value) -> Option<String> {
+    let path = operation["path"].as_str()?.trim_start_matches('/');
+    let field = path.replace('/', ".");
+    match operation["op"].as_str()? {
+        "add" | "replace" => {
+            let value = &operation["value"];
+            let value = value
+                .as_str()
+                .map_or_else(|| value.to_string(), str::to_owned);
+            Some(format!("set {field} to {value}"))
+        }
+        "remove" => Some(format!("remove {field}")),
+        _ => None,
+    }
+}
+
+/// Whether the object is as these operations leave it: each value set is there, each value removed is gone.
+pub fn holds_result(object: &Value, patch: &Patch) -> bool {
+    patch.0.iter().all(|operation| match operation {
+        PatchOperation::Add(add) => object.pointer(add.path.as_str()) == Some(&add.value),
+        PatchOperation::Replace(replace) => {
+            object.pointer(replace.path.as_str()) == Some(&replace.value)
+        }
+        PatchOperation::Remove(remove) => object.pointer(remove.path.as_str()).is_none(),
+        PatchOperation::Test(_) => true,
+        PatchOperation::Move(_) | PatchOperation::Copy(_) => false,
+    })
+}
+
+/// The first precondition of the patch that the object does not meet, as its path; `None` when all are met.
+pub fn unmet_precondition(object: &Value, patch: &Patch) -> Option<String> {
+    patch.0.iter().find_map(|operation| match operation {
+        PatchOperation::Test(test) => {
+            let found = object.pointer(test.path.as_str()).unwrap_or(&Value::Null);
+            (found != &test.value).then(|| test.path.to_string())
+        }
+        _ => None,
+    })
+}

@@ -1,0 +1,130 @@
+//! The report for a person: a table in kubectl's style, then findings, plan and outcome. Pure.
+
+use tabled::builder::Builder;
+use tabled::settings::{Alignment, Padding, Style};
+
+use crate::apply::StepResult;
+use crate::finding::Finding;
+use crate::io::severity_word;
+use crate::plan::Plan;
+use crate::report::{Overview, Verdict, Verification};
+use crate::text::harmless;
+
+/// The overview as a table with upper-case headings and three spaces between the columns; empty without rows.
+pub fn overview_text(overview: &Overview, wide: bool) -> String {
+    if overview.rows.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<usize> = (0..overview.columns.len())
+        .filter(|&index| wide || !overview.columns[index].wide)
+        .collect();
+    let mut builder = Builder::default();
+    builder.push_record(shown.iter().map(|&index| overview.columns[index].title));
+    for row in &overview.rows {
+        builder.push_record(shown.iter().map(|&index| match &row.cells[index] {
+            Some(cell) => harmless(cell),
+            None => "<none>".to_owned(),
+        }));
+    }
+    let mut table = builder.build();
+    table
+        .with(Style::empty())
+        .with(Alignment::left())
+        .with(Padding::new(0, 3, 0, 0));
+    let mut text = String::new();
+    for line in table.to_string().lines() {
+        text.push_str(line.trim_end());
+        text.push('\n');
+    }
+    text
+}
+
+/// The findings, worst first, each with its hint.
+pub fn findings_text(findings: &[Finding]) -> String {
+    let mut sorted: Vec<&Finding> = findings.iter().collect();
+    sorted.sort_by(|a, b| {
+        b.severity
+            .cmp(&a.severity)
+            .then_with(|| a.key.subject.cmp(&b.key.subject))
+    });
+    let mut text = String::new();
+    for finding in sorted {
+        text.push_str(&format!(
+            "{}: {}: {} [{}]\n",
+            severity_word(finding.severity),
+            harmless(&finding.key.subject.to_string()),
+            harmless(&finding.message),
+            finding.key.code
+        ));
+        if let Some(hint) = &finding.hint {
+            text.push_str(&format!("  hint: {}\n", harmless(hint)));
+        }
+    }
+    text
+}
+
+/// The plan, each step with its reason, its caution and the command that does the same.
+pub fn plan_text(plan: &Plan) -> String {
+    let mut text = match plan.steps.len() {
+        1 => "Plan, 1 step:\n".to_owned(),
+        count => format!("Plan, {count} steps:\n"),
+    };
+    for (index, step) in plan.steps.iter().enumerate() {
+        text.push_str(&format!(
+            "  {}. {}\n     because {}\n",
+            index + 1,
+            harmless(&step.action.sentence()),
+            harmless(&step.reason)
+        ));
+        if let Some(caution) = &step.caution {
+            text.push_str(&format!("     caution: {}\n", harmless(caution)));
+        }
+        text.push_str(&format!("     same as: {}\n", harmless(&step.command)));
+    }
+    text
+}
+
+/// The end of a run in one line.
+pub fn outcome_text(verdict: Verdict, verification: &Verification, remaining: usize) -> String {
+    let faults = match remaining {
+        1 => "1 fault remains".to_owned(),
+        count => format!("{count} faults remain"),
+    };
+    match (verdict, verification) {
+        (Verdict::Healthy, _) => "Nothing to repair.\n".to_owned(),
+        (Verdict::Unknown, _) => {
+            "No fault was found, but not everything could be read: the answer is unknown.\n"
+                .to_owned()
+        }
+        (Verdict::Repaired, Verification::Passed { seconds }) => {
+            format!("Repaired, and verified after {seconds} s.\n")
+        }
+        (Verdict::PartlyRepaired, _) => {
+            format!("The plan was carried out and verified; {faults} that it does not cure.\n")
+        }
+        (Verdict::NotVerified, _) => "Repaired, not verified (--wait=false).\n".to_owned(),
+        (
+            Verdict::Incomplete,
+            Verification::NotProven {
+                waiting_for,
+                seconds,
+            },
+        ) => format!(
+            "Not proven: after {seconds} s still waiting for {}.\n",
+            harmless(waiting_for)
+        ),
+        (Verdict::Incomplete, _) => "The repair is not complete.\n".to_owned(),
+        (Verdict::Faulty | Verdict::Repaired, _) => format!("{faults}.\n"),
+    }
+}
+
+impl std::fmt::Display for StepResult {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            StepResult::Applied => f.write_str("applied"),
+            StepResult::Unchanged => f.write_str("unchanged"),
+            StepResult::Failed(reason) => write!(f, "failed: {}", harmless(reason)),
+            StepResult::Skipped(reason) => write!(f, "skipped: {}", harmless(reason)),
+        }
+    }
+}
