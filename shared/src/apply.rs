@@ -15,6 +15,7 @@ use crate::confirm::ConfirmedPlan;
 use crate::docker::client::{ConnectRequest, Docker};
 use crate::docker::error::DockerError;
 use crate::docker::model::ContainerState;
+use crate::docker::refusal::Refusal;
 use crate::interrupt::Interrupt;
 use crate::plan::{Action, NetworkAttachment, Plan, Step, holds_result, unmet_precondition};
 
@@ -196,7 +197,10 @@ fn may_have_been_decided_by_state(error: &RequestError) -> bool {
 
 async fn connect(docker: &Docker, wanted: &NetworkAttachment) -> StepResult {
     match attachment_now(docker, wanted).await {
-        Ok(Now::On(address)) if wanted.address.is_none() || wanted.address == Some(address) => {
+        Ok(Now::On(address))
+            if wanted.address.is_none_or(|wanted| wanted == address)
+                || wanted.address_may_yield =>
+        {
             return StepResult::Unchanged;
         }
         Ok(Now::On(address)) => {
@@ -215,7 +219,7 @@ async fn connect(docker: &Docker, wanted: &NetworkAttachment) -> StepResult {
         Ok(Now::Off) => {}
         Err(error) => return StepResult::Failed(error.to_string()),
     }
-    let request = ConnectRequest {
+    let mut request = ConnectRequest {
         network_id: wanted.network_id.clone(),
         container_id: wanted.container_id.clone(),
         address: wanted.address,
@@ -223,7 +227,13 @@ async fn connect(docker: &Docker, wanted: &NetworkAttachment) -> StepResult {
         interface: Some(wanted.interface.clone()),
         aliases: Vec::new(),
     };
-    let error = match docker.connect_network(&request).await {
+    let mut sent = docker.connect_network(&request).await;
+    let refused = sent.as_ref().err().and_then(DockerError::refusal);
+    if wanted.address_may_yield && refused == Some(Refusal::NoUserSubnet) {
+        request.address = None;
+        sent = docker.connect_network(&request).await;
+    }
+    let error = match sent {
         Ok(()) => return StepResult::Applied,
         Err(error) => error,
     };

@@ -79,8 +79,11 @@ pub struct NetworkAttachment {
     pub network_id: String,
     /// The network's name.
     pub network: String,
-    /// The fixed address; `None` where the network has no subnet of the user's and Docker must choose.
+    /// The fixed address; `None` = Docker chooses.
     pub address: Option<Ipv4Addr>,
+    /// Whether Docker may choose where it refuses any fixed address, because it chose the network's subnet itself;
+    /// nothing in its API tells that beforehand.
+    pub address_may_yield: bool,
     /// `GwPriority`: below zero keeps the default route at home (Docker 28 and later; older daemons ignore it).
     pub gateway_priority: i64,
     /// The interface's name inside the container, so that `eth0` stays at home (Docker 28 and later).
@@ -109,9 +112,10 @@ impl Action {
                 format!("patch {object}: {}", changes.join(", "))
             }
             Action::ConnectNetwork(attachment) => {
-                let address = match attachment.address {
-                    Some(address) => format!(" at {address}"),
-                    None => String::new(),
+                let address = match (attachment.address, attachment.address_may_yield) {
+                    (Some(address), true) => format!(" at {address} if Docker allows it"),
+                    (Some(address), false) => format!(" at {address}"),
+                    (None, _) => String::new(),
                 };
                 format!(
                     "connect container {} to network {}{address}",

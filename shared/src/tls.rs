@@ -117,7 +117,11 @@ impl ServingCertificate {
         }
     }
 
-    fn from_chain(chain: Vec<Vec<u8>>) -> Result<ServingCertificate, HandshakeError> {
+    /// Reads a chain of certificates in DER, leaf first.
+    ///
+    /// # Errors
+    /// When there is no leaf, or it cannot be parsed.
+    pub fn from_chain(chain: Vec<Vec<u8>>) -> Result<ServingCertificate, HandshakeError> {
         let leaf = chain.first().ok_or(HandshakeError::NoCertificate)?;
         let (_, parsed) =
             X509Certificate::from_der(leaf).map_err(|_| HandshakeError::NoCertificate)?;

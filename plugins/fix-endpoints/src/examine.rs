@@ -383,6 +383,3 @@ fn current(member: &Member) -> Result<Endpoint, Fault> {
         Some(text) => Endpoint::parse(text).map_err(Fault::Malformed),
     }
 }
-
-#[cfg(test)]
-mod tests;

@@ -14,6 +14,9 @@ pub mod observe;
 pub mod overview;
 pub mod secret_kubeconfig;
 
+#[cfg(test)]
+mod fixture;
+
 use jiff::Timestamp;
 use karmada_repair::access::Access;
 use karmada_repair::driver::{Depth, Repair};

@@ -113,14 +113,15 @@ impl Draft<'_> {
         {
             return (*same).clone();
         }
-        let address = user_subnet(network, &docker.containers)
-            .and_then(|_| highest_free_address(network, &with_planned(docker, network, &planned)));
+        let address = highest_free_address(network, &with_planned(docker, network, &planned));
+        let certain = user_subnet(network, &docker.containers).is_some();
         NetworkAttachment {
             container_id: node.id.clone(),
             container: node.name.clone(),
             network_id: network.id.clone(),
             network: network.name.clone(),
             address,
+            address_may_yield: !certain,
             gateway_priority: BELOW_HOME,
             interface: interface_name(&network.id),
         }

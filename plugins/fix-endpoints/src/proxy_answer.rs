@@ -156,6 +156,8 @@ fn failure(status: u16, message: &str) -> Failure {
         .find(|(words, _)| message.contains(words))
         .map(|(_, failure)| *failure);
     match (by_words, status) {
+        // The impersonator's secret is named in the refusal; no other secret is read on this way.
+        (None, 404) if message.starts_with("secrets \"") => Failure::Impersonator,
         (Some(failure), _) => failure,
         (None, 404) => Failure::NotFound,
         (None, 408 | 504) => Failure::Timeout,
@@ -215,6 +217,16 @@ mod tests {
             404,
             "clusters.cluster.karmada.io \"m\" not found",
             Failure::NotFound,
+        );
+        check(
+            404,
+            "secrets \"m-impersonator\" not found",
+            Failure::Impersonator,
+        );
+        check(
+            500,
+            "failed to get impresonateToken for cluster m: the impresonate token of cluster m is empty",
+            Failure::Impersonator,
         );
         check(502, "odd", Failure::Other);
     }

@@ -215,6 +215,3 @@ pub fn revival(container: &Container, docker: &str) -> String {
         _ => format!("{docker} start {}", container.name),
     }
 }
-
-#[cfg(test)]
-mod tests;

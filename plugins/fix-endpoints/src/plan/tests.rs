@@ -1,1 +1,276 @@
+use std::net::Ipv4Addr;
 
+use karmada_repair::finding::Severity;
+use karmada_repair::part::Part;
+use karmada_repair::plan::Action;
+
+use crate::config::Config;
+use crate::diagnose::diagnose;
+use crate::endpoint::Endpoint;
+use crate::fixture::*;
+use crate::observed::{Observed, SecretKubeconfig};
+use crate::secret_kubeconfig;
+
+/// The sentences of the plan for a federation; carrying it out leaves no fault.
+#[track_caller]
+fn check(observed: &Observed, config: &Config, expected: &[&str]) {
+    let plan = planned(observed, config);
+    assert_eq!(sentences(&plan), expected);
+    let after = carried_out(observed, &plan);
+    let left: Vec<String> = diagnose(&after, config, now())
+        .into_iter()
+        .filter(|finding| finding.severity > Severity::Info)
+        .map(|finding| format!("{} {}", finding.key.code, finding.message))
+        .collect();
+    assert_eq!(left, Vec::<String>::new());
+    assert!(
+        planned(&after, config).is_empty(),
+        "a second run finds nothing to do"
+    );
+}
+
+#[test]
+fn joins_the_members_networks_and_dials_their_addresses() {
+    check(
+        &field_report(),
+        &Config::default(),
+        &[
+            "connect container k3d-karmada-host-server-0 to network k3d-cluster-a at 172.20.255.254 if Docker allows it",
+            "patch cluster/cluster-a: set spec.apiEndpoint to https://172.20.0.3:6443",
+            "connect container k3d-karmada-host-server-0 to network k3d-cluster-b at 172.21.255.254 if Docker allows it",
+            "patch cluster/cluster-b: set spec.apiEndpoint to https://172.21.0.3:6443",
+        ],
+    );
+}
+
+#[test]
+fn plans_nothing_for_a_healthy_federation() {
+    let observed = field_report();
+    let healthy = carried_out(&observed, &planned(&observed, &Config::default()));
+    check(&healthy, &Config::default(), &[]);
+}
+
+#[test]
+fn every_node_of_the_control_plane_joins() {
+    let mut observed = field_report();
+    observed.members.truncate(1);
+    let mut agent = container(
+        "k3d-karmada-host-agent-0",
+        &[
+            ("k3d.cluster", "karmada-host"),
+            ("k3d.role", "agent"),
+            ("k3d.cluster.network", "k3d-karmada-host"),
+        ],
+    );
+    attach(&mut agent, "k3d-karmada-host", Some("172.19.0.4"));
+    docker(&mut observed).containers.push(agent);
+    check(
+        &observed,
+        &Config::default(),
+        &[
+            "connect container k3d-karmada-host-server-0 to network k3d-cluster-a at 172.20.255.254 if Docker allows it",
+            "connect container k3d-karmada-host-agent-0 to network k3d-cluster-a at 172.20.255.253 if Docker allows it",
+            "patch cluster/cluster-a: set spec.apiEndpoint to https://172.20.0.3:6443",
+        ],
+    );
+}
+
+#[test]
+fn a_load_balancer_stands_for_its_clusters_nodes() {
+    let mut observed = field_report();
+    observed.members.truncate(1);
+    found(&mut observed, HOST).ports.clear();
+    let mut balancer = container(
+        "k3d-karmada-host-serverlb",
+        &[
+            ("k3d.cluster", "karmada-host"),
+            ("k3d.role", "loadbalancer"),
+            ("k3d.cluster.network", "k3d-karmada-host"),
+        ],
+    );
+    publish(&mut balancer, 5443, 30443);
+    attach(&mut balancer, "k3d-karmada-host", Some("172.19.0.2"));
+    docker(&mut observed).containers.push(balancer);
+    check(
+        &observed,
+        &Config::default(),
+        &[
+            "connect container k3d-karmada-host-server-0 to network k3d-cluster-a at 172.20.255.254 if Docker allows it",
+            "patch cluster/cluster-a: set spec.apiEndpoint to https://172.20.0.3:6443",
+        ],
+    );
+}
+
+#[test]
+fn a_network_of_the_users_own_gives_a_fixed_address_for_certain() {
+    let mut observed = field_report();
+    observed.members.truncate(1);
+    let server = found(&mut observed, "k3d-cluster-a-server-0");
+    if let Some(attachment) = server.attachments.get_mut("k3d-cluster-a") {
+        attachment.pinned = Some(address("172.20.0.3"));
+    }
+    let plan = planned(&observed, &Config::default());
+    let Action::ConnectNetwork(attachment) = &plan.steps[0].action else {
+        panic!("the first step connects");
+    };
+    assert_eq!(attachment.address, Some(Ipv4Addr::new(172, 20, 255, 254)));
+    assert!(!attachment.address_may_yield);
+    assert_eq!(attachment.gateway_priority, -100);
+    assert!(attachment.interface.starts_with("km") && attachment.interface.len() <= 15);
+}
+
+#[test]
+fn a_network_that_sorts_before_home_is_a_caution() {
+    let plan = planned(&field_report(), &Config::default());
+    let caution = plan.steps[0].caution.as_deref().unwrap_or_default();
+    assert!(caution.contains("moves the default route"), "{caution}");
+}
+
+#[test]
+fn members_on_a_shared_network_need_no_joining() {
+    let mut observed = field_report();
+    observed.members.truncate(1);
+    let kind = |name: &str, cluster: &str, held: &str| {
+        let mut node = container(
+            name,
+            &[
+                ("io.x-k8s.kind.cluster", cluster),
+                ("io.x-k8s.kind.role", "control-plane"),
+            ],
+        );
+        attach(&mut node, "kind", Some(held));
+        node
+    };
+    let mut host = kind("karmada-host-control-plane", "karmada-host", "172.18.0.2");
+    publish(&mut host, 5443, 5443);
+    let mut a = kind("cluster-a-control-plane", "cluster-a", "172.18.0.3");
+    publish(&mut a, 6551, 6443);
+    let docker = docker(&mut observed);
+    docker.containers = vec![host, a];
+    docker.networks = vec![network("kind", "172.18.0.0/16")];
+    let (certificate, authority) = served(&["cluster-a-control-plane", "172.18.0.3", "127.0.0.1"]);
+    observed.members[0].certificate = Part::Seen(certificate);
+    if let Part::Seen(secret) = &mut observed.members[0].secret {
+        secret.ca_bundle = Some(authority);
+    }
+    observed.members[0].cluster.spec.api_endpoint = Some("https://127.0.0.1:6551".to_owned());
+    check(
+        &observed,
+        &Config::default(),
+        &["patch cluster/cluster-a: set spec.apiEndpoint to https://172.18.0.3:6443"],
+    );
+}
+
+#[test]
+fn an_address_in_the_certificate_is_chosen_over_one_that_is_shared() {
+    let mut observed = field_report();
+    observed.members.truncate(1);
+    attach(
+        found(&mut observed, "k3d-cluster-a-server-0"),
+        "mesh",
+        Some("172.28.0.11"),
+    );
+    attach(found(&mut observed, HOST), "mesh", Some("172.28.0.10"));
+    docker(&mut observed)
+        .networks
+        .push(network("mesh", "172.28.0.0/24"));
+    check(
+        &observed,
+        &Config::default(),
+        &[
+            "connect container k3d-karmada-host-server-0 to network k3d-cluster-a at 172.20.255.254 if Docker allows it",
+            "patch cluster/cluster-a: set spec.apiEndpoint to https://172.20.0.3:6443",
+        ],
+    );
+}
+
+#[test]
+fn a_shared_address_in_the_certificate_needs_no_joining() {
+    let mut observed = field_report();
+    observed.members.truncate(1);
+    attach(
+        found(&mut observed, "k3d-cluster-a-server-0"),
+        "mesh",
+        Some("172.28.0.11"),
+    );
+    attach(found(&mut observed, HOST), "mesh", Some("172.28.0.10"));
+    docker(&mut observed)
+        .networks
+        .push(network("mesh", "172.28.0.0/24"));
+    let (certificate, authority) = served(&["172.20.0.3", "172.28.0.11"]);
+    observed.members[0].certificate = Part::Seen(certificate);
+    if let Part::Seen(secret) = &mut observed.members[0].secret {
+        secret.ca_bundle = Some(authority);
+    }
+    check(
+        &observed,
+        &Config::default(),
+        &["patch cluster/cluster-a: set spec.apiEndpoint to https://172.28.0.11:6443"],
+    );
+}
+
+#[test]
+fn an_endpoint_given_by_hand_is_written_as_given() {
+    let mut observed = field_report();
+    observed.docker = Part::Unreadable("no daemon".to_owned());
+    observed.members.truncate(1);
+    let config = Config {
+        endpoints: [(
+            "cluster-a".to_owned(),
+            Endpoint::given("https://192.168.1.20:6443").expect("a URL"),
+        )]
+        .into(),
+        ..Config::default()
+    };
+    check(
+        &observed,
+        &config,
+        &["patch cluster/cluster-a: set spec.apiEndpoint to https://192.168.1.20:6443"],
+    );
+}
+
+#[test]
+fn an_empty_kubeconfig_key_is_removed_and_a_stale_one_rewritten() {
+    use base64::Engine;
+    let mut observed = field_report();
+    let text =
+        "clusters:\n- cluster: {server: 'https://0.0.0.0:6551'}\n  name: k3d-cluster-a\n# kept\n";
+    let encoded = base64::engine::general_purpose::STANDARD.encode(text);
+    if let Part::Seen(secret) = &mut observed.members[0].secret {
+        secret.kubeconfig = secret_kubeconfig::read(Some(&encoded));
+    }
+    if let Part::Seen(secret) = &mut observed.members[1].secret {
+        secret.kubeconfig = SecretKubeconfig::Empty;
+    }
+    let plan = planned(&observed, &Config::default());
+    let sentences = sentences(&plan);
+    assert_eq!(
+        sentences[2],
+        "patch secret/karmada-cluster/cluster-a: set data.kubeconfig to ***"
+    );
+    assert_eq!(
+        sentences[5],
+        "patch secret/karmada-cluster/cluster-b: remove data.kubeconfig"
+    );
+    let shown = format!("{:?} {}", sentences, plan.steps[2].command);
+    assert!(!shown.contains(&encoded), "the secret's value is not shown");
+    let Action::PatchObject { patch, .. } = &plan.steps[2].action else {
+        panic!("the step patches");
+    };
+    let written = serde_json::to_value(patch).expect("a patch serialises");
+    let written = written[1]["value"].as_str().expect("the value is text");
+    assert_eq!(
+        secret_kubeconfig::decoded(written).as_deref(),
+        Some(
+            "clusters:\n- cluster: {server: 'https://172.20.0.3:6443'}\n  name: k3d-cluster-a\n# kept\n"
+        )
+    );
+}
+
+#[test]
+fn a_member_that_could_not_be_proven_is_not_written_to() {
+    let mut observed = field_report();
+    observed.members.truncate(1);
+    observed.members[0].secret = Part::Absent;
+    assert!(planned(&observed, &Config::default()).is_empty());
+}

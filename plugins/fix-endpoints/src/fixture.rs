@@ -1,0 +1,301 @@
+//! A federation as plain data, for the tests of the pure parts: the control plane and the members on k3d.
+
+use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
+
+use jiff::Timestamp;
+use karmada_repair::docker::model::{
+    Attachment, Container, ContainerState, Labels, Network, PublishedPort, Subnet,
+};
+use karmada_repair::karmada::{
+    Cluster, ClusterSpec, ClusterStatus, Condition, Metadata, SecretReference, SyncMode,
+};
+use karmada_repair::part::Part;
+use karmada_repair::plan::{Action, Plan};
+use karmada_repair::tls::ServingCertificate;
+use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+
+use crate::config::Config;
+use crate::observed::{ControlPlane, DockerSeen, Member, MemberSecret, Observed, SecretKubeconfig};
+
+pub(crate) const HOST: &str = "k3d-karmada-host-server-0";
+
+pub(crate) fn now() -> Timestamp {
+    "2026-11-30T12:00:00Z".parse().expect("a literal time")
+}
+
+pub(crate) fn address(text: &str) -> Ipv4Addr {
+    text.parse().expect("the address of a test is valid")
+}
+
+/// A certificate with these names, and the CA that signed it in PEM.
+pub(crate) fn served(names: &[&str]) -> (ServingCertificate, String) {
+    let mut params = CertificateParams::new(Vec::new()).expect("no names are valid names");
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    let key = KeyPair::generate().expect("the provider makes keys");
+    let issuer = CertifiedIssuer::self_signed(params, key).expect("an authority signs itself");
+    let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
+    let key = KeyPair::generate().expect("the provider makes keys");
+    let leaf = CertificateParams::new(names)
+        .expect("the names of a test are valid")
+        .signed_by(&key, &issuer)
+        .expect("an authority signs");
+    let certificate = ServingCertificate::from_chain(vec![leaf.der().to_vec()])
+        .expect("a made certificate parses");
+    (certificate, issuer.pem())
+}
+
+pub(crate) fn network(name: &str, subnet: &str) -> Network {
+    Network {
+        id: format!("{:0<64}", hex(name)),
+        name: name.to_owned(),
+        driver: "bridge".to_owned(),
+        internal: false,
+        subnets: vec![Subnet {
+            subnet: subnet.parse().expect("the subnet of a test is valid"),
+            gateway: Some(first(subnet)),
+            ip_range: None,
+            reserved: Vec::new(),
+        }],
+        labels: Labels::default(),
+    }
+}
+
+fn first(subnet: &str) -> Ipv4Addr {
+    let base = address(subnet.split('/').next().unwrap_or_default());
+    Ipv4Addr::from(u32::from(base) + 1)
+}
+
+fn hex(name: &str) -> String {
+    name.bytes()
+        .map(|byte| format!("{byte:02x}"))
+        .take(32)
+        .collect()
+}
+
+pub(crate) fn container(name: &str, labels: &[(&str, &str)]) -> Container {
+    Container {
+        id: format!("{:f<64}", hex(name)),
+        name: name.to_owned(),
+        state: ContainerState::Running,
+        network_mode: "bridge".to_owned(),
+        labels: Labels::of(labels.iter().copied()),
+        ports: Vec::new(),
+        attachments: BTreeMap::new(),
+    }
+}
+
+/// A server of a k3d cluster on its own network.
+pub(crate) fn k3d_server(cluster: &str, held: &str, port: u16) -> Container {
+    let home = format!("k3d-{cluster}");
+    let mut server = container(
+        &format!("k3d-{cluster}-server-0"),
+        &[
+            ("k3d.cluster", cluster),
+            ("k3d.role", "server"),
+            ("k3d.cluster.network", &home),
+            ("k3d.server.api.port", &port.to_string()),
+        ],
+    );
+    attach(&mut server, &home, Some(held));
+    server
+}
+
+pub(crate) fn attach(container: &mut Container, network: &str, held: Option<&str>) {
+    container.attachments.insert(
+        network.to_owned(),
+        Attachment {
+            address: held.map(address),
+            ..Attachment::default()
+        },
+    );
+}
+
+pub(crate) fn publish(container: &mut Container, host_port: u16, container_port: u16) {
+    container.ports.push(PublishedPort {
+        host_port,
+        container_port,
+        host_ip: None,
+    });
+}
+
+pub(crate) fn member(name: &str, endpoint: &str, names: &[&str]) -> Member {
+    let (certificate, authority) = served(names);
+    Member {
+        cluster: Cluster {
+            metadata: Metadata {
+                name: name.to_owned(),
+                generation: 1,
+                deletion_timestamp: None,
+            },
+            spec: ClusterSpec {
+                sync_mode: SyncMode::Push,
+                api_endpoint: Some(endpoint.to_owned()),
+                secret_ref: Some(SecretReference {
+                    namespace: "karmada-cluster".to_owned(),
+                    name: name.to_owned(),
+                }),
+                ..ClusterSpec::default()
+            },
+            status: ClusterStatus {
+                kubernetes_version: None,
+                conditions: vec![condition("False", "ClusterNotReachable")],
+            },
+        },
+        secret: Part::Seen(MemberSecret {
+            has_token: true,
+            ca_bundle: Some(authority),
+            kubeconfig: SecretKubeconfig::Absent,
+        }),
+        certificate: Part::Seen(certificate),
+        proxy: None,
+    }
+}
+
+pub(crate) fn condition(status: &str, reason: &str) -> Condition {
+    Condition {
+        kind: "Ready".to_owned(),
+        status: status.to_owned(),
+        reason: reason.to_owned(),
+        message: "cluster is not reachable".to_owned(),
+        last_transition_time: None,
+    }
+}
+
+pub(crate) fn make_ready(member: &mut Member) {
+    member.cluster.status.conditions = vec![condition("True", "ClusterReady")];
+}
+
+/// The field report's federation: two members joined at the address that k3d writes, each on a network of its own.
+pub(crate) fn field_report() -> Observed {
+    let mut host = k3d_server("karmada-host", "172.19.0.3", 6550);
+    publish(&mut host, 5443, 30443);
+    let a = k3d_server("cluster-a", "172.20.0.3", 6551);
+    let b = k3d_server("cluster-b", "172.21.0.3", 6552);
+    let names = |own: &'static str, address: &'static str| {
+        [
+            "0.0.0.0",
+            "10.43.0.1",
+            "127.0.0.1",
+            "localhost",
+            own,
+            address,
+        ]
+    };
+    Observed {
+        control_plane: ControlPlane {
+            server: "https://127.0.0.1:5443".to_owned(),
+            host_context: None,
+            kubectl: "kubectl".to_owned(),
+        },
+        members: vec![
+            member(
+                "cluster-a",
+                "https://0.0.0.0:6551",
+                &names("k3d-cluster-a-server-0", "172.20.0.3"),
+            ),
+            member(
+                "cluster-b",
+                "https://0.0.0.0:6552",
+                &names("k3d-cluster-b-server-0", "172.21.0.3"),
+            ),
+        ],
+        docker: Part::Seen(DockerSeen {
+            daemon: "unix:///var/run/docker.sock".to_owned(),
+            docker: "docker".to_owned(),
+            containers: vec![a, b, host],
+            networks: vec![
+                network("k3d-cluster-a", "172.20.0.0/16"),
+                network("k3d-cluster-b", "172.21.0.0/16"),
+                network("k3d-karmada-host", "172.19.0.0/16"),
+            ],
+        }),
+    }
+}
+
+pub(crate) fn docker(observed: &mut Observed) -> &mut DockerSeen {
+    match &mut observed.docker {
+        Part::Seen(docker) => docker,
+        Part::Absent | Part::Unreadable(_) => panic!("the test has a Docker daemon"),
+    }
+}
+
+pub(crate) fn found<'a>(observed: &'a mut Observed, name: &str) -> &'a mut Container {
+    docker(observed)
+        .containers
+        .iter_mut()
+        .find(|container| container.name == name)
+        .expect("the test has this container")
+}
+
+/// `code subject` of each finding from a severity on, as tests compare them.
+pub(crate) fn codes(observed: &Observed, config: &Config) -> Vec<String> {
+    crate::diagnose::diagnose(observed, config, now())
+        .into_iter()
+        .map(|finding| {
+            format!(
+                "{} {} {}",
+                finding.severity.word(),
+                finding.key.code,
+                finding.key.subject.name
+            )
+        })
+        .collect()
+}
+
+pub(crate) fn planned(observed: &Observed, config: &Config) -> Plan {
+    let findings = crate::diagnose::diagnose(observed, config, now());
+    crate::plan::plan(observed, &findings, config, now())
+}
+
+pub(crate) fn sentences(plan: &Plan) -> Vec<String> {
+    plan.steps
+        .iter()
+        .map(|step| step.action.sentence())
+        .collect()
+}
+
+/// The federation after the plan, as Docker, the API server and the cluster controller would leave it.
+pub(crate) fn carried_out(observed: &Observed, plan: &Plan) -> Observed {
+    let mut after = observed.clone();
+    for step in &plan.steps {
+        match &step.action {
+            Action::PatchObject { object, patch, .. } if object.kind == "Cluster" => {
+                let member = after
+                    .members
+                    .iter_mut()
+                    .find(|member| member.name() == object.name)
+                    .expect("a plan patches members that were observed");
+                let mut value =
+                    serde_json::to_value(&member.cluster).expect("a cluster serialises");
+                json_patch::patch(&mut value, patch).expect("the plan's preconditions hold");
+                member.cluster = serde_json::from_value(value).expect("the result is a cluster");
+                make_ready(member);
+            }
+            Action::PatchObject { object, .. } => {
+                let member = after
+                    .members
+                    .iter_mut()
+                    .find(|member| member.name() == object.name)
+                    .expect("a plan patches secrets that were observed");
+                if let Part::Seen(secret) = &mut member.secret {
+                    secret.kubeconfig = SecretKubeconfig::Absent;
+                }
+            }
+            Action::ConnectNetwork(attachment) => {
+                attach(
+                    found(&mut after, &attachment.container),
+                    &attachment.network,
+                    Some("172.31.255.254"),
+                );
+                for member in &mut after.members {
+                    if step.subject.name == member.name() {
+                        make_ready(member);
+                    }
+                }
+            }
+            Action::DisconnectNetwork(_) => panic!("a repair disconnects nothing"),
+        }
+    }
+    after
+}
