@@ -14,3 +14,6 @@ mod decode;
 mod start;
 mod tls;
 mod wire;
+
+pub use client::{ConnectRequest, Docker};
+pub use error::DockerError;

@@ -17,6 +17,7 @@ use bollard::query_parameters::{
 use crate::docker::decode;
 use crate::docker::endpoint::{Endpoint, Located};
 use crate::docker::error::DockerError;
+use crate::docker::membership::AddressPool;
 use crate::docker::model::{Container, Network};
 use crate::docker::wire::{SshFailure, Wire};
 
@@ -111,6 +112,21 @@ impl Docker {
         let mut networks: Vec<Network> = listed.into_iter().map(decode::listed_network).collect();
         networks.sort_by(|one, other| one.name.cmp(&other.name).then(one.id.cmp(&other.id)));
         Ok(networks)
+    }
+
+    /// The pools from which the daemon takes the subnets that it chooses (`GET /info`): Docker's own unless
+    /// `default-address-pools` is configured. IPv6 pools are left out.
+    ///
+    /// # Errors
+    /// As [`DockerError`] tells.
+    pub async fn address_pools(&self) -> Result<Vec<AddressPool>, DockerError> {
+        let request = self.client.info();
+        let info = self.answer("read Docker's address pools", request).await?;
+        let pools = info.default_address_pools.unwrap_or_default();
+        if pools.is_empty() {
+            return Ok(AddressPool::docker_defaults());
+        }
+        Ok(pools.into_iter().filter_map(decode::pool).collect())
     }
 
     /// One container by id or name, with the port bindings of its configuration, which a stopped container has too
@@ -211,6 +227,18 @@ impl Docker {
                 problem: "the answer ends early".to_owned(),
             },
             Error::IOError { err } => unreachable(at, err),
+            // A certificate that the daemon does not accept shows after the handshake, when the answer is read.
+            Error::HyperResponseError { err } => match cause_of::<rustls::Error>(&err) {
+                Some(refused) => DockerError::Tls {
+                    at,
+                    source: refused.clone(),
+                },
+                None => DockerError::Broken {
+                    at,
+                    action,
+                    source: Box::new(err),
+                },
+            },
             other => DockerError::Broken {
                 at,
                 action,
@@ -294,14 +322,11 @@ impl ConnectRequest {
 
 /// What stands between a plugin and a daemon, from the error that opening the connection ended with.
 fn unreachable(at: Box<Located>, error: io::Error) -> DockerError {
-    let cause = error
-        .get_ref()
-        .map(|cause| cause as &(dyn StdError + 'static));
-    if let Some(SshFailure(message)) = cause.and_then(|cause| cause.downcast_ref()) {
+    if let Some(SshFailure(message)) = cause_of(&error) {
         let message = message.clone();
         return DockerError::Ssh { at, message };
     }
-    if let Some(refused) = cause.and_then(|cause| cause.downcast_ref::<rustls::Error>()) {
+    if let Some(refused) = cause_of::<rustls::Error>(&error) {
         let source = refused.clone();
         return DockerError::Tls { at, source };
     }
@@ -314,6 +339,25 @@ fn unreachable(at: Box<Located>, error: io::Error) -> DockerError {
         }
         _ => DockerError::Unreachable { at, source: error },
     }
+}
+
+/// The first error of a kind in the chain of causes, those inside an I/O error included.
+fn cause_of<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a E> {
+    let mut next = Some(error);
+    while let Some(current) = next {
+        if let Some(found) = current.downcast_ref() {
+            return Some(found);
+        }
+        // `source` of an I/O error skips the error that it wraps.
+        let wrapped = current
+            .downcast_ref::<io::Error>()
+            .and_then(io::Error::get_ref);
+        next = match wrapped {
+            Some(inner) => Some(inner),
+            None => current.source(),
+        };
+    }
+    None
 }
 
 /// The parser's words about a shape, without the values that it may quote from containers' environments.
@@ -349,3 +393,7 @@ fn one_line(message: &str) -> String {
 }
 
 const DEADLINE: Duration = Duration::from_secs(10);
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -9,7 +9,7 @@ use sha2::{Digest, Sha256};
 
 use crate::docker::endpoint::{ClientFiles, Endpoint, LocatedBy, ServerCheck, TlsFiles};
 use crate::docker::error::DockerError;
-use crate::docker::host;
+use crate::docker::{host, sockets};
 use crate::env::Env;
 
 /// The contexts below `$DOCKER_CONFIG` (default `~/.docker`).
@@ -58,6 +58,9 @@ impl ContextStore {
                 path,
             });
         };
+        if docker.host.is_empty() {
+            return Ok(Endpoint::Unix(sockets::default_socket(Path::new("/"))));
+        }
         let tls = tls_files(
             &folder.join("contexts/tls").join(&id).join("docker"),
             docker.skip_tls_verify,

@@ -1,14 +1,16 @@
 //! From the Engine API's answers to the models of the repairs. Pure.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::net::{IpAddr, Ipv4Addr};
 
 use bollard::models::{
     ContainerInspectResponse, ContainerStateStatusEnum, ContainerSummary,
     ContainerSummaryStateEnum, EndpointSettings, PortMap, PortSummaryTypeEnum,
+    SystemInfoDefaultAddressPools,
 };
 use ipnet::Ipv4Net;
 
+use crate::docker::membership::AddressPool;
 use crate::docker::model::{
     Attachment, Container, ContainerState, Labels, Network, PublishedPort, Subnet,
 };
@@ -26,8 +28,13 @@ pub(crate) fn listed_container(summary: ContainerSummary) -> Container {
             host_ip: address(port.ip.as_deref()),
         })
     });
+    let name = own_name(&names).unwrap_or_else(|| short_id(&id));
+    let networks = summary
+        .network_settings
+        .and_then(|settings| settings.networks);
     Container {
-        name: own_name(&names).unwrap_or_else(|| short_id(&id)),
+        attachments: attachments(networks, &id, &name),
+        name,
         id,
         state: listed_state(summary.state),
         network_mode: summary
@@ -36,11 +43,6 @@ pub(crate) fn listed_container(summary: ContainerSummary) -> Container {
             .unwrap_or_default(),
         labels: Labels::of(summary.labels.unwrap_or_default()),
         ports: sorted(ports.collect()),
-        attachments: attachments(
-            summary
-                .network_settings
-                .and_then(|settings| settings.networks),
-        ),
     }
 }
 
@@ -51,11 +53,11 @@ pub(crate) fn inspected_container(response: ContainerInspectResponse) -> Contain
     let settings = response.network_settings.unwrap_or_default();
     let mut ports = published(host.port_bindings);
     ports.extend(published(settings.ports));
+    let name = response.name.and_then(|name| own_name(&[name]));
+    let name = name.unwrap_or_else(|| short_id(&id));
     Container {
-        name: response
-            .name
-            .and_then(|name| own_name(&[name]))
-            .unwrap_or_else(|| short_id(&id)),
+        attachments: attachments(settings.networks, &id, &name),
+        name,
         id,
         state: inspected_state(response.state),
         network_mode: host.network_mode.unwrap_or_default(),
@@ -66,7 +68,6 @@ pub(crate) fn inspected_container(response: ContainerInspectResponse) -> Contain
                 .unwrap_or_default(),
         ),
         ports: sorted(ports),
-        attachments: attachments(settings.networks),
     }
 }
 
@@ -98,6 +99,14 @@ pub(crate) fn listed_network(network: bollard::models::Network) -> Network {
         subnets: subnets.collect(),
         labels: Labels::of(network.labels.unwrap_or_default()),
     }
+}
+
+/// A pool of `default-address-pools` (`GET /info`); `None` when it is not one of IPv4.
+pub(crate) fn pool(pool: SystemInfoDefaultAddressPools) -> Option<AddressPool> {
+    Some(AddressPool {
+        base: subnet(pool.base.as_deref())?,
+        size: pool.size.and_then(|size| u8::try_from(size).ok())?,
+    })
 }
 
 /// The 12 digits by which the docker command names a container or network.
@@ -182,17 +191,21 @@ fn sorted(mut ports: Vec<PublishedPort>) -> Vec<PublishedPort> {
 
 fn attachments(
     networks: Option<HashMap<String, EndpointSettings>>,
-) -> std::collections::BTreeMap<String, Attachment> {
+    id: &str,
+    name: &str,
+) -> BTreeMap<String, Attachment> {
     let networks = networks.unwrap_or_default();
     networks
         .into_iter()
-        .map(|(name, settings)| (name, attachment(settings)))
+        .map(|(network, settings)| (network, attachment(settings, id, name)))
         .collect()
 }
 
-fn attachment(settings: EndpointSettings) -> Attachment {
+fn attachment(settings: EndpointSettings, id: &str, name: &str) -> Attachment {
     let pinned = settings.ipam_config.and_then(|config| config.ipv4_address);
     let mut aliases = settings.aliases.unwrap_or_default();
+    // Docker before 26 lists the names that it gives by itself among the user's.
+    aliases.retain(|alias| alias != name && !id.starts_with(alias.as_str()));
     aliases.sort();
     Attachment {
         network_id: settings.network_id.filter(|id| !id.is_empty()),
@@ -227,3 +240,7 @@ fn subnet(text: Option<&str>) -> Option<Ipv4Net> {
 
 /// The driver option that names the interface inside the container, since Docker 28.
 pub(crate) const INTERFACE_OPTION: &str = "com.docker.network.endpoint.ifname";
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

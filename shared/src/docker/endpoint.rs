@@ -16,7 +16,7 @@ pub struct Located {
     pub endpoint: Endpoint,
     /// What led to it.
     pub by: LocatedBy,
-    /// What was looked at before and did not answer, each with the reason; empty when the address was asked for.
+    /// The other sockets that were looked at in vain; empty when the address was asked for.
     pub tried: Vec<String>,
 }
 
@@ -126,7 +126,7 @@ impl std::fmt::Display for LocatedBy {
             LocatedBy::ContextVariable(name) => write!(formatter, "DOCKER_CONTEXT={name}"),
             LocatedBy::CurrentContext(name) => write!(formatter, "current docker context {name}"),
             LocatedBy::DefaultSocket => formatter.write_str("default socket"),
-            LocatedBy::KnownSocket(socket) => write!(formatter, "socket of {socket}"),
+            LocatedBy::KnownSocket(socket) => write!(formatter, "{socket}"),
         }
     }
 }
@@ -220,3 +220,7 @@ fn invalid_host(address: &str, by: LocatedBy, reason: host::HostError) -> Docker
 }
 
 const DEFAULT_CONTEXT: &str = "default";
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -1,7 +1,7 @@
 //! What goes wrong between a plugin and a Docker daemon.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use crate::docker::endpoint::{Endpoint, Located, LocatedBy};
@@ -15,9 +15,9 @@ use crate::exit::Exit;
 #[derive(Debug, thiserror::Error)]
 pub enum DockerError {
     /// Nothing says where a daemon is, and nobody listens at the sockets that are known.
-    #[error("no Docker daemon found; tried {}", .tried.join(", "))]
+    #[error("no Docker daemon found at {}", .tried.join(", "))]
     NotFound {
-        /// The sockets, each with the reason.
+        /// The sockets, each with what it would belong to.
         tried: Vec<String>,
     },
     /// An address cannot be understood.
@@ -85,7 +85,7 @@ pub enum DockerError {
         source: rustls::Error,
     },
     /// The socket is there, and this user may not use it.
-    #[error("permission denied at the Docker socket {} ({})", .at.endpoint, .at.by)]
+    #[error("cannot use the Docker socket {} ({})", .at.endpoint, .at.by)]
     Permission {
         /// The daemon.
         at: Box<Located>,
@@ -93,7 +93,7 @@ pub enum DockerError {
         source: io::Error,
     },
     /// Nobody listens at the address.
-    #[error("no Docker daemon at {} ({}){}", .at.endpoint, .at.by, also_tried(.at))]
+    #[error("no Docker daemon listens at {} ({}){}", .at.endpoint, .at.by, nor_at(.at))]
     NotRunning {
         /// The daemon.
         at: Box<Located>,
@@ -211,7 +211,7 @@ impl Explain for DockerError {
                 path.display()
             )),
             DockerError::Permission { at, .. } => permission_hint(at),
-            DockerError::NotRunning { at, .. } => start::command(at),
+            DockerError::NotRunning { at, .. } => start::command(at).or_else(|| elsewhere(at)),
             DockerError::Unreachable { at, .. } | DockerError::Tls { at, .. } => {
                 Some(format!("docker --host {} version", at.endpoint))
             }
@@ -222,11 +222,11 @@ impl Explain for DockerError {
     }
 }
 
-fn also_tried(at: &Located) -> String {
+fn nor_at(at: &Located) -> String {
     if at.tried.is_empty() {
         String::new()
     } else {
-        format!("; tried {}", at.tried.join(", "))
+        format!(", nor at {}", at.tried.join(", "))
     }
 }
 
@@ -234,13 +234,22 @@ fn permission_hint(at: &Located) -> Option<String> {
     let Endpoint::Unix(path) = &at.endpoint else {
         return None;
     };
-    if path.ends_with("var/run/docker.sock") || path.ends_with("run/docker.sock") {
-        return Some(
-            "sudo usermod -aG docker \"$USER\" && newgrp docker, or run this with sudo -E"
-                .to_owned(),
-        );
+    let of_system = ["/var/run/docker.sock", "/run/docker.sock"].map(Path::new);
+    if of_system.contains(&path.as_path()) {
+        return Some("sudo usermod -aG docker \"$USER\" && newgrp docker".to_owned());
     }
     Some(format!("ls -l {}", path.display()))
+}
+
+/// How to come to another daemon than the one that was asked for.
+fn elsewhere(at: &Located) -> Option<String> {
+    match &at.by {
+        LocatedBy::HostVariable => Some("unset DOCKER_HOST".to_owned()),
+        LocatedBy::ContextFlag(_)
+        | LocatedBy::ContextVariable(_)
+        | LocatedBy::CurrentContext(_) => Some("docker context ls".to_owned()),
+        _ => None,
+    }
 }
 
 fn ssh_hint(at: &Located) -> Option<String> {

@@ -70,8 +70,13 @@ impl TlsFiles {
 }
 
 fn tcp(rest: &str, tls: Option<TlsFiles>) -> Result<Endpoint, HostError> {
-    let url =
-        Url::parse(&format!("tcp://{rest}")).map_err(|error| HostError::Tcp(error.to_string()))?;
+    let host = match rest {
+        "" => "localhost",
+        rest if rest.starts_with(':') => "localhost",
+        _ => "",
+    };
+    let url = Url::parse(&format!("tcp://{host}{rest}"))
+        .map_err(|error| HostError::Tcp(error.to_string()))?;
     if !matches!(url.path(), "" | "/") || url.query().is_some() || url.fragment().is_some() {
         return Err(HostError::Tcp("nothing may follow the port".to_owned()));
     }

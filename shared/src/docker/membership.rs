@@ -35,7 +35,7 @@ impl Owner {
                 home_network: labels
                     .value("k3d.cluster.network")
                     .map(str::to_owned)
-                    .or_else(|| only_network(container)),
+                    .or_else(|| first_network(container)),
                 api_port: Some(API_PORT),
             };
         }
@@ -44,18 +44,17 @@ impl Owner {
                 tool: Tool::Kind,
                 cluster: Some(cluster.to_owned()),
                 role: kind_role(container),
-                home_network: Some(KIND_NETWORK.to_owned())
-                    .filter(|network| container.attachments.contains_key(network))
-                    .or_else(|| only_network(container)),
+                home_network: first_network(container).or_else(|| attached(container, "kind")),
                 api_port: Some(API_PORT),
             };
         }
-        if let Some(profile) = labels.value("name.minikube.sigs.k8s.io") {
+        if let Some(machine) = labels.value("name.minikube.sigs.k8s.io") {
+            let (profile, role) = minikube_place(container, machine);
             return Owner {
                 tool: Tool::Minikube,
                 cluster: Some(profile.to_owned()),
-                role: minikube_role(container),
-                home_network: Some(profile.to_owned()),
+                role,
+                home_network: first_network(container).or_else(|| attached(container, profile)),
                 api_port: Some(MINIKUBE_API_PORT),
             };
         }
@@ -63,7 +62,7 @@ impl Owner {
             tool: Tool::Unknown,
             cluster: None,
             role: Role::Other,
-            home_network: only_network(container),
+            home_network: first_network(container),
             api_port: None,
         }
     }
@@ -294,25 +293,42 @@ fn kind_role(container: &Container) -> Role {
     }
 }
 
-/// minikube leaves the role empty for the first node of a profile, which bears the profile's name.
-fn minikube_role(container: &Container) -> Role {
-    let labels = &container.labels;
-    match labels.value("role.minikube.sigs.k8s.io") {
-        Some("worker") => Role::Agent,
-        Some(_) => Role::Server,
-        None if labels.value("name.minikube.sigs.k8s.io") == Some(&container.name) => Role::Server,
-        None => Role::Agent,
+/// The profile and role of a minikube machine. Its labels tell the machine's name and no role: the first machine bears
+/// the profile's name, the others have `-m02`, `-m03`, ... behind it, and are on the profile's network.
+fn minikube_place<'a>(container: &Container, machine: &'a str) -> (&'a str, Role) {
+    if container.attachments.contains_key(machine) {
+        return (machine, Role::Server);
+    }
+    match machine.rsplit_once("-m") {
+        Some((profile, number))
+            if !profile.is_empty()
+                && number.len() >= 2
+                && number.bytes().all(|byte| byte.is_ascii_digit()) =>
+        {
+            (profile, Role::Agent)
+        }
+        _ => (machine, Role::Server),
     }
 }
 
-fn only_network(container: &Container) -> Option<String> {
+/// The network that a container was made on: the one of its network mode, else the only one that it is on.
+fn first_network(container: &Container) -> Option<String> {
+    let mode = match container.network_mode.as_str() {
+        "default" => "bridge",
+        mode => mode,
+    };
     let mut names = container.attachments.keys();
     match (names.next(), names.next()) {
-        (Some(name), None) => Some(name.clone()),
-        (Some(_), Some(_)) => Some(container.network_mode.clone())
-            .filter(|mode| container.attachments.contains_key(mode)),
-        _ => None,
+        (Some(only), None) => Some(only.clone()),
+        _ => attached(container, mode),
     }
+}
+
+fn attached(container: &Container, network: &str) -> Option<String> {
+    container
+        .attachments
+        .contains_key(network)
+        .then(|| network.to_owned())
 }
 
 fn claims(container: &Container, port: u16) -> bool {
@@ -378,6 +394,9 @@ fn pool(base: Ipv4Addr, length: u8, size: u8) -> AddressPool {
     }
 }
 
-const KIND_NETWORK: &str = "kind";
 const API_PORT: u16 = 6443;
 const MINIKUBE_API_PORT: u16 = 8443;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;

@@ -9,6 +9,7 @@ use serde::{Deserialize, Serialize};
 
 /// A container with the networks that it is configured on, running or not.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Container {
     /// The full id, 64 hexadecimal digits.
     pub id: String,
@@ -31,14 +32,13 @@ pub struct Container {
 impl Container {
     /// The attachment to a network; `None` when the container is not configured on it.
     ///
-    /// Found by the network's id, and by its name where no id is recorded, which is so until the first start.
+    /// Found by the network's id; by its name for a container that does not run, since Docker looks the name up again
+    /// at the next start, whatever id is recorded.
     pub fn attachment_to(&self, network: &Network) -> Option<&Attachment> {
         self.attachments.iter().find_map(|(name, attachment)| {
-            let same = match attachment.network_id.as_deref() {
-                Some(id) => id == network.id,
-                None => *name == network.name || *name == network.id,
-            };
-            same.then_some(attachment)
+            let by_id = attachment.network_id.as_deref() == Some(&network.id);
+            let by_name = !self.is_up() && (*name == network.name || *name == network.id);
+            (by_id || by_name).then_some(attachment)
         })
     }
 
@@ -63,16 +63,20 @@ impl Container {
         }
     }
 
-    /// Whether processes of the container run now, so that its addresses answer.
+    /// Whether the container's processes run, so that its addresses answer; a paused one's do not.
     pub fn is_running(&self) -> bool {
         self.state == ContainerState::Running
     }
 
-    /// Whether an attachment is one that a failed connection left behind: recorded, but without an address although
-    /// the container runs. The next start of the container then fails.
+    /// Whether the container holds its addresses: it runs or is paused.
+    fn is_up(&self) -> bool {
+        matches!(self.state, ContainerState::Running | ContainerState::Paused)
+    }
+
+    /// Whether an attachment is what a failed connection left behind: recorded, but without an address although the
+    /// container runs. The next start of the container fails because of it.
     pub fn is_ghost(&self, attachment: &Attachment) -> bool {
-        let up = matches!(self.state, ContainerState::Running | ContainerState::Paused);
-        up && attachment.pinned.is_some() && attachment.address.is_none()
+        self.is_up() && attachment.address.is_none() && self.network_mode != "host"
     }
 }
 
@@ -115,6 +119,7 @@ impl std::fmt::Display for ContainerState {
 
 /// A container's place on one network (`NetworkSettings.Networks[NAME]`).
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Attachment {
     /// The network's id; `None` before the first start. It may name a network that is gone.
     pub network_id: Option<String>,
@@ -122,9 +127,11 @@ pub struct Attachment {
     pub address: Option<Ipv4Addr>,
     /// The IPv4 address asked for (`IPAMConfig.IPv4Address`); `None` when Docker chooses.
     pub pinned: Option<Ipv4Addr>,
-    /// The interface name asked for inside the container; `None` when Docker chooses.
+    /// The interface name asked for inside the container; `None` when Docker chooses, or from a list of Docker
+    /// before 28.
     pub interface: Option<String>,
-    /// Names on this network given by the user, sorted; to be sent again with a new connection.
+    /// Names on this network given by the user, sorted, which a new connection has to be told again; only an
+    /// inspection has them.
     pub aliases: Vec<String>,
     /// `GwPriority`; 0 also where the daemon knows none (before Docker 28).
     pub gateway_priority: i64,
@@ -132,6 +139,7 @@ pub struct Attachment {
 
 /// A TCP port of a container, published on the host.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct PublishedPort {
     /// The host port.
     pub host_port: u16,
@@ -143,6 +151,7 @@ pub struct PublishedPort {
 
 /// A network of the daemon.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Network {
     /// The full id, 64 hexadecimal digits.
     pub id: String,
@@ -160,6 +169,7 @@ pub struct Network {
 
 /// An IPv4 subnet of a network (`IPAM.Config`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
 pub struct Subnet {
     /// The addresses of the network.
     #[schemars(with = "String")]

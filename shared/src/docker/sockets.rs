@@ -41,11 +41,11 @@ impl std::fmt::Display for KnownSocket {
     }
 }
 
-/// The first of the default and the well-known sockets at which somebody listens; else the first that is there at
-/// all, so that the error can say what is wrong with it.
+/// The first of the default and the well-known sockets at which somebody listens; else the first that is closed to
+/// this user, else the first at which nobody listens any more, so that the error can say what is wrong with it.
 pub(crate) fn first_listening(root: &Path, env: &Env) -> Result<Located, DockerError> {
     let mut tried = Vec::new();
-    let mut silent: Option<(Endpoint, LocatedBy)> = None;
+    let mut silent = Vec::new();
     for (path, by) in candidates(root, env) {
         let endpoint = Endpoint::Unix(path.clone());
         let error = match UnixStream::connect(&path) {
@@ -58,19 +58,22 @@ pub(crate) fn first_listening(root: &Path, env: &Env) -> Result<Located, DockerE
             }
             Err(error) => error,
         };
-        tried.push(format!("{endpoint} ({by}): {}", reason(&error)));
-        if silent.is_none() && error.kind() != io::ErrorKind::NotFound {
-            silent = Some((endpoint, by.clone()));
+        match error.kind() {
+            io::ErrorKind::NotFound => tried.push(format!("{endpoint} ({by})")),
+            kind => silent.push((kind != io::ErrorKind::PermissionDenied, endpoint, by)),
         }
     }
-    match silent {
-        Some((endpoint, by)) => Ok(Located {
-            endpoint,
-            by,
-            tried,
-        }),
-        None => Err(DockerError::NotFound { tried }),
-    }
+    silent.sort_by_key(|(permitted, _, _)| *permitted);
+    let mut silent = silent.into_iter();
+    let Some((_, endpoint, by)) = silent.next() else {
+        return Err(DockerError::NotFound { tried });
+    };
+    let others = silent.map(|(_, endpoint, by)| format!("{endpoint} ({by})"));
+    Ok(Located {
+        endpoint,
+        by,
+        tried: others.chain(tried).collect(),
+    })
 }
 
 /// The socket that the docker command falls back to.
@@ -149,13 +152,4 @@ fn colima_folders(env: &Env) -> Vec<PathBuf> {
 fn colima_profiles(env: &Env) -> Vec<&str> {
     let named = env.var("COLIMA_PROFILE");
     named.into_iter().chain(["default", "docker"]).collect()
-}
-
-fn reason(error: &io::Error) -> String {
-    match error.kind() {
-        io::ErrorKind::NotFound => "no such file or directory".to_owned(),
-        io::ErrorKind::PermissionDenied => "permission denied".to_owned(),
-        io::ErrorKind::ConnectionRefused => "connection refused".to_owned(),
-        _ => error.to_string(),
-    }
 }

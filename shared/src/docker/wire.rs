@@ -1,6 +1,7 @@
 //! The connection to a daemon: one per request, through a socket, a TCP port, TLS or ssh. Owns the sockets.
 
 use std::io;
+use std::path::{Path, PathBuf};
 use std::process::Stdio;
 use std::sync::Arc;
 use std::time::Duration;
@@ -28,6 +29,7 @@ use crate::docker::tls;
 pub(crate) struct Wire {
     endpoint: Endpoint,
     tls: Option<Arc<ClientConfig>>,
+    ssh: PathBuf,
 }
 
 impl Wire {
@@ -45,6 +47,7 @@ impl Wire {
         Ok(Wire {
             endpoint: endpoint.clone(),
             tls,
+            ssh: PathBuf::from("ssh"),
         })
     }
 
@@ -63,7 +66,7 @@ impl Wire {
                 exchange(stream, request, ()).await
             }
             Endpoint::Ssh { user, host, port } => {
-                let mut command = ssh(user.as_deref(), host, *port);
+                let mut command = dial(&self.ssh, user.as_deref(), host, *port);
                 let mut child = command.spawn().map_err(|error| {
                     io::Error::other(SshFailure(format!("cannot run ssh: {error}")))
                 })?;
@@ -121,8 +124,8 @@ where
 
 /// The docker command's way to a remote daemon. A prompt for a password has no place in it, the request's deadline
 /// would run out under the typing hand.
-fn ssh(user: Option<&str>, host: &str, port: Option<u16>) -> Command {
-    let mut command = Command::new("ssh");
+fn dial(ssh: &Path, user: Option<&str>, host: &str, port: Option<u16>) -> Command {
+    let mut command = Command::new(ssh);
     command.args(["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);
     if let Some(user) = user {
         command.args(["-l", user]);
