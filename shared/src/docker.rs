@@ -11,6 +11,9 @@ pub mod sockets;
 
 mod context;
 mod decode;
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod fake_daemon;
 mod start;
 mod tls;
 mod wire;

@@ -35,7 +35,10 @@ impl Docker {
     /// # Errors
     /// TLS files that cannot be used.
     pub fn connect(at: &Located) -> Result<Docker, DockerError> {
-        let wire = Wire::to(&at.endpoint)?;
+        Ok(Docker::over(Wire::to(&at.endpoint)?, at))
+    }
+
+    pub(crate) fn over(wire: Wire, at: &Located) -> Docker {
         let transport = move |request| wire.clone().send(request);
         let client = bollard::Docker::connect_with_custom_transport(
             transport,
@@ -45,11 +48,11 @@ impl Docker {
             bollard::API_DEFAULT_VERSION,
         )
         .expect("a transport of one's own is taken as it is");
-        Ok(Docker {
+        Docker {
             client,
             at: at.clone(),
             deadline: DEADLINE,
-        })
+        }
     }
 
     /// The same daemon with another deadline for each request.
@@ -214,7 +217,7 @@ impl Docker {
             } => DockerError::Api {
                 action,
                 status: status_code,
-                message: one_line(&message),
+                message: one_line(status_code, &message),
             },
             Error::JsonDataError { message, column } => DockerError::Malformed {
                 at,
@@ -382,16 +385,20 @@ fn named(container: &str) -> String {
     }
 }
 
-/// Messages of Docker 28 hold lists over several lines.
-fn one_line(message: &str) -> String {
-    let lines: Vec<&str> = message
-        .lines()
-        .map(str::trim)
-        .filter(|line| !line.is_empty())
-        .collect();
-    lines.join(" ")
+/// The daemon's words on one line: those of Docker 28 take several, and a proxy in between may answer with a page.
+fn one_line(status: u16, message: &str) -> String {
+    let words: Vec<&str> = message.split_whitespace().collect();
+    if words.is_empty() {
+        return format!("Docker answered with status {status}");
+    }
+    let line = words.join(" ");
+    match line.char_indices().nth(LONGEST_MESSAGE) {
+        Some((end, _)) => format!("{}...", &line[..end]),
+        None => line,
+    }
 }
 
+const LONGEST_MESSAGE: usize = 300;
 const DEADLINE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

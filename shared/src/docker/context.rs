@@ -140,7 +140,7 @@ fn tls_files(folder: &Path, skip: bool) -> Option<TlsFiles> {
     })
 }
 
-fn context_id(name: &str) -> String {
+pub(crate) fn context_id(name: &str) -> String {
     let digest = Sha256::digest(name.as_bytes());
     digest.iter().map(|byte| format!("{byte:02x}")).collect()
 }

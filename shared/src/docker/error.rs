@@ -117,7 +117,7 @@ pub enum DockerError {
         message: String,
     },
     /// The daemon did not answer in time.
-    #[error("cannot {action}: no answer from Docker at {} within {} s", .at.endpoint, .after.as_secs())]
+    #[error("cannot {action}: no answer from Docker at {} within {}", .at.endpoint, text(*.after))]
     Timeout {
         /// The daemon.
         at: Box<Located>,
@@ -219,6 +219,13 @@ impl Explain for DockerError {
             DockerError::Timeout { at, .. } => Some(format!("docker --host {} info", at.endpoint)),
             _ => None,
         }
+    }
+}
+
+fn text(time: Duration) -> String {
+    match time.subsec_millis() {
+        0 => format!("{} s", time.as_secs()),
+        _ => format!("{} ms", time.as_millis()),
     }
 }
 

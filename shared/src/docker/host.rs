@@ -153,3 +153,134 @@ pub(crate) fn docker_config(env: &Env) -> Option<PathBuf> {
 
 const PLAIN_PORT: u16 = 2375;
 const TLS_PORT: u16 = 2376;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests {
+    use super::*;
+
+    fn parsed(address: &str) -> String {
+        match parse(address, &Env::default()) {
+            Ok(endpoint) => endpoint.to_string(),
+            Err(error) => error.to_string(),
+        }
+    }
+
+    #[test]
+    fn reads_addresses_as_the_docker_command_writes_them() {
+        let cases = [
+            ("unix:///var/run/docker.sock", "unix:///var/run/docker.sock"),
+            (" unix:///d.sock ", "unix:///d.sock"),
+            ("tcp://10.0.0.9:2375", "tcp://10.0.0.9:2375"),
+            ("tcp://docker.local", "tcp://docker.local:2375"),
+            ("tcp://[fd00::1]:2375/", "tcp://[fd00::1]:2375"),
+            ("tcp://:1234", "tcp://localhost:1234"),
+            ("tcp://", "tcp://localhost:2375"),
+            ("http://docker:1", "tcp://docker:1"),
+            ("https://docker", "tcp://docker:2376"),
+            ("docker:2375", "tcp://docker:2375"),
+            ("10.0.0.9", "tcp://10.0.0.9:2375"),
+            ("ssh://far", "ssh://far"),
+            ("ssh://me@far:2222", "ssh://me@far:2222"),
+        ];
+        for (address, expected) in cases {
+            assert_eq!(parsed(address), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn refuses_what_is_no_address() {
+        let cases = [
+            (
+                "npipe:////./pipe/docker_engine",
+                "the scheme npipe:// is not supported; use unix://, tcp:// or ssh://",
+            ),
+            (
+                "/var/run/docker.sock",
+                "a socket needs an absolute path, as in unix:///var/run/docker.sock",
+            ),
+            (
+                "unix://docker.sock",
+                "a socket needs an absolute path, as in unix:///var/run/docker.sock",
+            ),
+            (
+                "tcp://docker:2375/v1.41",
+                "expected tcp://HOST:PORT: nothing may follow the port",
+            ),
+            (
+                "tcp://me@docker:2375",
+                "expected tcp://HOST:PORT: a user has no place in it",
+            ),
+            (
+                "tcp://docker:70000",
+                "expected tcp://HOST:PORT: invalid port number",
+            ),
+            (
+                "ssh://far/var/run/docker.sock",
+                "expected ssh://[USER@]HOST[:PORT]: nothing may follow the host",
+            ),
+            (
+                "ssh://-oProxyCommand=x",
+                "expected ssh://[USER@]HOST[:PORT]: no part may start with a dash",
+            ),
+            (
+                "ssh://-l@far",
+                "expected ssh://[USER@]HOST[:PORT]: no part may start with a dash",
+            ),
+            (
+                "ssh://me:word@far",
+                "expected ssh://[USER@]HOST[:PORT]: a password has no place in it",
+            ),
+        ];
+        for (address, expected) in cases {
+            assert_eq!(parsed(address), expected, "{address}");
+        }
+    }
+
+    #[test]
+    fn speaks_tls_as_the_environment_says() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().to_str().unwrap();
+        let (certificate, key) = (
+            folder.path().join("cert.pem"),
+            folder.path().join("key.pem"),
+        );
+        let tls =
+            |variables: [(&str, &str); 3]| match parse("tcp://far", &Env::of(variables)).unwrap() {
+                Endpoint::Tcp { port, tls, .. } => (port, tls),
+                other => panic!("{other}"),
+            };
+        let files = |ca: Option<PathBuf>, client, server| Some(TlsFiles { ca, client, server });
+        let ca = Some(folder.path().join("ca.pem"));
+        let here = ("DOCKER_CERT_PATH", path);
+
+        assert_eq!(
+            tls([here, ("DOCKER_TLS_VERIFY", ""), ("DOCKER_TLS", "")]),
+            (2375, None)
+        );
+        let verifying = [here, ("DOCKER_TLS_VERIFY", "1"), ("DOCKER_TLS", "")];
+        assert_eq!(
+            tls(verifying),
+            (2376, files(ca.clone(), None, ServerCheck::Verify))
+        );
+        let skipping = [here, ("DOCKER_TLS_VERIFY", ""), ("DOCKER_TLS", "1")];
+        assert_eq!(tls(skipping), (2376, files(None, None, ServerCheck::Skip)));
+
+        std::fs::write(&certificate, "").unwrap();
+        std::fs::write(&key, "").unwrap();
+        let client = Some(ClientFiles { certificate, key });
+        assert_eq!(
+            tls(verifying),
+            (2376, files(ca, client, ServerCheck::Verify))
+        );
+    }
+
+    #[test]
+    fn needs_a_folder_for_the_files_of_tls() {
+        let env = Env::of([("DOCKER_TLS_VERIFY", "1")]);
+        assert_eq!(
+            parse("tcp://far", &env),
+            Err(HostError::NoCertificateFolder)
+        );
+    }
+}

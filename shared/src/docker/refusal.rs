@@ -60,3 +60,86 @@ impl Refusal {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn tells_refusals_apart_in_the_words_of_every_version() {
+        let cases = [
+            (403, "Address already in use", Refusal::AddressInUse),
+            (
+                403,
+                "failed to set up container networking: Address already in use",
+                Refusal::AddressInUse,
+            ),
+            (
+                403,
+                "endpoint with name probe-a already exists in network probe-mesh",
+                Refusal::AlreadyConnected,
+            ),
+            (
+                403,
+                "Pool overlaps with other one on this address space",
+                Refusal::Other,
+            ),
+            (
+                400,
+                "user specified IP address is supported only when connecting to networks with user configured subnets",
+                Refusal::NoUserSubnet,
+            ),
+            (
+                400,
+                "invalid endpoint settings:\nuser specified IP address is supported only when connecting to networks with user configured subnets",
+                Refusal::NoUserSubnet,
+            ),
+            (
+                400,
+                "user specified IP address is supported on user defined networks only",
+                Refusal::NoUserSubnet,
+            ),
+            (
+                500,
+                "Invalid address 172.30.0.10: It does not belong to any of this network's subnets",
+                Refusal::OutsideSubnet,
+            ),
+            (
+                400,
+                "invalid endpoint settings:\nno configured subnet or ip-range contain the IP address 172.30.0.10",
+                Refusal::OutsideSubnet,
+            ),
+            (404, "network X not found", Refusal::NoSuchNetwork),
+            (404, "No such container: X", Refusal::NoSuchContainer),
+            (
+                404,
+                "network sandbox for container abc not found",
+                Refusal::Restarting,
+            ),
+            (
+                400,
+                "container cannot be connected to multiple networks with one of the networks in private (none) mode",
+                Refusal::NetworkMode,
+            ),
+            (
+                400,
+                "container sharing network namespace with another container or host cannot be connected to any other network",
+                Refusal::NetworkMode,
+            ),
+            (
+                500,
+                "container abc is not connected to network X",
+                Refusal::NotConnected,
+            ),
+            (
+                500,
+                "no available IPv4 addresses on this network's address pools: X (abc)",
+                Refusal::PoolExhausted,
+            ),
+            (500, "", Refusal::Other),
+        ];
+        for (status, message, expected) in cases {
+            assert_eq!(Refusal::of(status, message), expected, "{status} {message}");
+        }
+    }
+}

@@ -45,3 +45,60 @@ pub(crate) fn command(at: &Located) -> Option<String> {
     };
     Some(command.to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::docker::endpoint::LocatedBy;
+
+    #[test]
+    fn knows_how_each_product_is_started() {
+        let cases = [
+            (
+                "/Users/me/.colima/default/docker.sock",
+                Some("colima start"),
+            ),
+            ("/Users/me/.colima/docker.sock", Some("colima start")),
+            (
+                "/Users/me/.config/colima/work/docker.sock",
+                Some("colima start work"),
+            ),
+            (
+                "/Users/me/.docker/run/docker.sock",
+                Some("docker desktop start"),
+            ),
+            ("/Users/me/.orbstack/run/docker.sock", Some("orb start")),
+            ("/Users/me/.rd/docker.sock", Some("rdctl start")),
+            (
+                "/Users/me/.lima/docker/sock/docker.sock",
+                Some("limactl start docker"),
+            ),
+            (
+                "/Users/me/.local/share/containers/podman/machine/podman.sock",
+                Some("podman machine start"),
+            ),
+            (
+                "/run/user/1000/docker.sock",
+                Some("systemctl --user start docker"),
+            ),
+            (
+                "/run/user/1000/podman/podman.sock",
+                Some("systemctl --user start podman.socket"),
+            ),
+            (
+                "/run/podman/podman.sock",
+                Some("sudo systemctl start podman.socket"),
+            ),
+            ("/tmp/d.sock", None),
+            ("/", None),
+        ];
+        for (path, expected) in cases {
+            let at = Located {
+                endpoint: Endpoint::Unix(path.into()),
+                by: LocatedBy::HostVariable,
+                tried: Vec::new(),
+            };
+            assert_eq!(command(&at).as_deref(), expected, "{path}");
+        }
+    }
+}

@@ -51,6 +51,13 @@ impl Wire {
         })
     }
 
+    /// The same with another program for ssh.
+    #[cfg(test)]
+    pub(crate) fn with_ssh(mut self, program: &Path) -> Wire {
+        self.ssh = program.to_owned();
+        self
+    }
+
     /// Sends one request over a connection of its own.
     pub(crate) async fn send(self, request: BollardRequest) -> Result<Response<Incoming>, Error> {
         let request = self.addressed(request)?;
@@ -157,3 +164,7 @@ async fn ssh_failure(error: Error, stderr: Option<ChildStderr>) -> Error {
 }
 
 const SSH_WORDS: u64 = 16 * 1024;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used)]
+mod tests;
