@@ -1,4 +1,5 @@
-//! The Docker daemon: where it is, what runs on it, and joining containers to networks.
+//! The Docker daemon: where it is, what runs on it, and joining containers to networks. No type of the Engine API's
+//! client leaves this folder.
 
 pub mod client;
 pub mod endpoint;
@@ -11,6 +12,7 @@ pub mod sockets;
 
 mod context;
 mod decode;
+mod failure;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]
 mod fake_daemon;

@@ -6,7 +6,7 @@ use crate::error::UsageError;
 #[derive(Debug, Clone, Default, PartialEq, Eq, clap::Args)]
 #[command(next_help_heading = "Docker")]
 pub struct DockerFlags {
-    /// Daemon to connect to: unix://PATH, tcp://HOST:PORT or ssh://[USER@]HOST [default: as the docker command finds it]
+    /// Daemon to connect to: unix://PATH, tcp://HOST:PORT or ssh://USER@HOST (default: as the docker command finds it)
     #[arg(long, value_name = "URL")]
     pub docker_host: Option<String>,
     /// Docker context whose daemon to connect to

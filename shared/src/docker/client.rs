@@ -1,8 +1,6 @@
-//! Requests to the daemon. The only file that knows the Engine API's client.
+//! Requests to the daemon, each with a deadline. Sends them.
 
 use std::collections::HashMap;
-use std::error::Error as StdError;
-use std::io;
 use std::net::Ipv4Addr;
 use std::time::Duration;
 
@@ -15,11 +13,12 @@ use bollard::query_parameters::{
 };
 
 use crate::docker::decode;
-use crate::docker::endpoint::{Endpoint, Located};
+use crate::docker::endpoint::Located;
 use crate::docker::error::DockerError;
+use crate::docker::failure;
 use crate::docker::membership::AddressPool;
 use crate::docker::model::{Container, Network};
-use crate::docker::wire::{SshFailure, Wire};
+use crate::docker::wire::Wire;
 
 /// A Docker daemon.
 #[derive(Debug, Clone)]
@@ -198,55 +197,12 @@ impl Docker {
         request: impl Future<Output = Result<T, Error>>,
     ) -> Result<T, DockerError> {
         match tokio::time::timeout(self.deadline, request).await {
-            Ok(answer) => answer.map_err(|error| self.explain(action, error)),
+            Ok(answer) => answer.map_err(|error| failure::of(&self.at, action, error)),
             Err(_) => Err(DockerError::Timeout {
                 at: Box::new(self.at.clone()),
                 action: action.to_owned(),
                 after: self.deadline,
             }),
-        }
-    }
-
-    fn explain(&self, action: &str, error: Error) -> DockerError {
-        let at = Box::new(self.at.clone());
-        let action = action.to_owned();
-        match error {
-            Error::DockerResponseServerError {
-                status_code,
-                message,
-            } => DockerError::Api {
-                action,
-                status: status_code,
-                message: one_line(status_code, &message),
-            },
-            Error::JsonDataError { message, column } => DockerError::Malformed {
-                at,
-                action,
-                problem: shape_problem(&message, column),
-            },
-            Error::JsonSerdeError { .. } => DockerError::Malformed {
-                at,
-                action,
-                problem: "the answer ends early".to_owned(),
-            },
-            Error::IOError { err } => unreachable(at, err),
-            // A certificate that the daemon does not accept shows after the handshake, when the answer is read.
-            Error::HyperResponseError { err } => match cause_of::<rustls::Error>(&err) {
-                Some(refused) => DockerError::Tls {
-                    at,
-                    source: refused.clone(),
-                },
-                None => DockerError::Broken {
-                    at,
-                    action,
-                    source: Box::new(err),
-                },
-            },
-            other => DockerError::Broken {
-                at,
-                action,
-                source: Box::new(other),
-            },
         }
     }
 }
@@ -323,58 +279,6 @@ impl ConnectRequest {
     }
 }
 
-/// What stands between a plugin and a daemon, from the error that opening the connection ended with.
-fn unreachable(at: Box<Located>, error: io::Error) -> DockerError {
-    if let Some(SshFailure(message)) = cause_of(&error) {
-        let message = message.clone();
-        return DockerError::Ssh { at, message };
-    }
-    if let Some(refused) = cause_of::<rustls::Error>(&error) {
-        let source = refused.clone();
-        return DockerError::Tls { at, source };
-    }
-    match (&at.endpoint, error.kind()) {
-        (Endpoint::Unix(_), io::ErrorKind::PermissionDenied) => {
-            DockerError::Permission { at, source: error }
-        }
-        (_, io::ErrorKind::ConnectionRefused) | (Endpoint::Unix(_), io::ErrorKind::NotFound) => {
-            DockerError::NotRunning { at, source: error }
-        }
-        _ => DockerError::Unreachable { at, source: error },
-    }
-}
-
-/// The first error of a kind in the chain of causes, those inside an I/O error included.
-fn cause_of<'a, E: StdError + 'static>(error: &'a (dyn StdError + 'static)) -> Option<&'a E> {
-    let mut next = Some(error);
-    while let Some(current) = next {
-        if let Some(found) = current.downcast_ref() {
-            return Some(found);
-        }
-        // `source` of an I/O error skips the error that it wraps.
-        let wrapped = current
-            .downcast_ref::<io::Error>()
-            .and_then(io::Error::get_ref);
-        next = match wrapped {
-            Some(inner) => Some(inner),
-            None => current.source(),
-        };
-    }
-    None
-}
-
-/// The parser's words about a shape, without the values that it may quote from containers' environments.
-fn shape_problem(message: &str, column: usize) -> String {
-    let quotes_no_value = ["missing field", "unknown variant"];
-    if quotes_no_value
-        .iter()
-        .any(|start| message.starts_with(start))
-    {
-        return message.to_owned();
-    }
-    format!("unexpected at column {column}")
-}
-
 /// An id as the docker command shows it, a name as it is.
 fn named(container: &str) -> String {
     let is_id = container.len() == 64 && container.bytes().all(|byte| byte.is_ascii_hexdigit());
@@ -385,20 +289,6 @@ fn named(container: &str) -> String {
     }
 }
 
-/// The daemon's words on one line: those of Docker 28 take several, and a proxy in between may answer with a page.
-fn one_line(status: u16, message: &str) -> String {
-    let words: Vec<&str> = message.split_whitespace().collect();
-    if words.is_empty() {
-        return format!("Docker answered with status {status}");
-    }
-    let line = words.join(" ");
-    match line.char_indices().nth(LONGEST_MESSAGE) {
-        Some((end, _)) => format!("{}...", &line[..end]),
-        None => line,
-    }
-}
-
-const LONGEST_MESSAGE: usize = 300;
 const DEADLINE: Duration = Duration::from_secs(10);
 
 #[cfg(test)]

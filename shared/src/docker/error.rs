@@ -15,9 +15,9 @@ use crate::exit::Exit;
 #[derive(Debug, thiserror::Error)]
 pub enum DockerError {
     /// Nothing says where a daemon is, and nobody listens at the sockets that are known.
-    #[error("no Docker daemon found at {}", .tried.join(", "))]
+    #[error("no Docker daemon found; tried {}", .tried.join(", "))]
     NotFound {
-        /// The sockets, each with what it would belong to.
+        /// The sockets that were looked at.
         tried: Vec<String>,
     },
     /// An address cannot be understood.
@@ -216,6 +216,9 @@ impl Explain for DockerError {
                 Some(format!("docker --host {} version", at.endpoint))
             }
             DockerError::Ssh { at, .. } => ssh_hint(at),
+            DockerError::Api { message, .. } if message.contains("HTTP request to an HTTPS") => {
+                Some("export DOCKER_TLS_VERIFY=1".to_owned())
+            }
             DockerError::Timeout { at, .. } => Some(format!("docker --host {} info", at.endpoint)),
             _ => None,
         }

@@ -17,10 +17,10 @@ pub enum HostError {
     /// The socket's path is missing or not absolute.
     #[error("a socket needs an absolute path, as in unix:///var/run/docker.sock")]
     SocketPath,
-    /// The rest of a TCP address is not HOST:PORT.
+    /// The rest of a TCP address is not `HOST:PORT`.
     #[error("expected tcp://HOST:PORT: {0}")]
     Tcp(String),
-    /// The rest of an ssh address is not [USER@]HOST[:PORT].
+    /// The rest of an ssh address is not `[USER@]HOST[:PORT]`.
     #[error("expected ssh://[USER@]HOST[:PORT]: {0}")]
     Ssh(String),
     /// TLS is asked for, and there is no folder that could hold its files.

@@ -3,6 +3,8 @@
 use std::io;
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc;
+use std::time::Duration;
 
 use crate::docker::endpoint::{Endpoint, Located, LocatedBy};
 use crate::docker::error::DockerError;
@@ -47,33 +49,64 @@ pub(crate) fn first_listening(root: &Path, env: &Env) -> Result<Located, DockerE
     let mut tried = Vec::new();
     let mut silent = Vec::new();
     for (path, by) in candidates(root, env) {
-        let endpoint = Endpoint::Unix(path.clone());
-        let error = match UnixStream::connect(&path) {
-            Ok(_) => {
-                return Ok(Located {
-                    endpoint,
-                    by,
-                    tried,
-                });
-            }
-            Err(error) => error,
-        };
-        match error.kind() {
-            io::ErrorKind::NotFound => tried.push(format!("{endpoint} ({by})")),
-            kind => silent.push((kind != io::ErrorKind::PermissionDenied, endpoint, by)),
+        match knock(&path) {
+            Reply::Open => return Ok(located(path, by, tried)),
+            Reply::Missing => tried.push(shortened(&path, env)),
+            reply => silent.push((reply, path, by)),
         }
     }
-    silent.sort_by_key(|(permitted, _, _)| *permitted);
+    silent.sort_by_key(|(reply, _, _)| *reply == Reply::Silent);
     let mut silent = silent.into_iter();
-    let Some((_, endpoint, by)) = silent.next() else {
+    let Some((_, path, by)) = silent.next() else {
         return Err(DockerError::NotFound { tried });
     };
-    let others = silent.map(|(_, endpoint, by)| format!("{endpoint} ({by})"));
-    Ok(Located {
-        endpoint,
+    let others = silent.map(|(_, path, _)| shortened(&path, env));
+    Ok(located(path, by, others.chain(tried).collect()))
+}
+
+fn located(path: PathBuf, by: LocatedBy, tried: Vec<String>) -> Located {
+    Located {
+        endpoint: Endpoint::Unix(path),
         by,
-        tried: others.chain(tried).collect(),
-    })
+        tried,
+    }
+}
+
+/// A path with `~` for the home folder.
+fn shortened(path: &Path, env: &Env) -> String {
+    match env.home().and_then(|home| path.strip_prefix(home).ok()) {
+        Some(rest) => format!("~/{}", rest.display()),
+        None => path.display().to_string(),
+    }
+}
+
+/// What a socket answers to somebody who knocks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Reply {
+    /// Somebody listens.
+    Open,
+    /// This user may not use it.
+    Closed,
+    /// It is there, and nobody listens.
+    Silent,
+    /// It is not there, or in a folder that this user cannot look into.
+    Missing,
+}
+
+fn knock(path: &Path) -> Reply {
+    if std::fs::metadata(path).is_err() {
+        return Reply::Missing;
+    }
+    let (sender, receiver) = mpsc::channel();
+    let path = path.to_owned();
+    // A socket whose queue is full blocks for as long as it likes.
+    std::thread::spawn(move || sender.send(UnixStream::connect(path).map(drop)));
+    match receiver.recv_timeout(PATIENCE) {
+        // Somebody is there and slow: the deadline of the request has the last word.
+        Ok(Ok(())) | Err(_) => Reply::Open,
+        Ok(Err(error)) if error.kind() == io::ErrorKind::PermissionDenied => Reply::Closed,
+        Ok(Err(_)) => Reply::Silent,
+    }
 }
 
 /// The socket that the docker command falls back to.
@@ -153,3 +186,5 @@ fn colima_profiles(env: &Env) -> Vec<&str> {
     let named = env.var("COLIMA_PROFILE");
     named.into_iter().chain(["default", "docker"]).collect()
 }
+
+const PATIENCE: Duration = Duration::from_secs(1);

@@ -1,7 +1,7 @@
 use serde_json::{Value, json};
 
 use super::*;
-use crate::docker::fake_daemon::{Answer, FakeDaemon, at, shown};
+use crate::docker::fake_daemon::{Answer, FakeDaemon, shown};
 use crate::docker::refusal::Refusal;
 use crate::error::Explain;
 
@@ -143,6 +143,14 @@ async fn a_refusal_without_words_tells_its_status() {
 }
 
 #[tokio::test]
+async fn a_daemon_that_wants_tls_gets_it_by_the_hint() {
+    let words = "Client sent an HTTP request to an HTTPS server.\n";
+    let daemon = FakeDaemon::answering(Answer::With(400, words.to_owned()));
+    let error = daemon.docker.networks().await.unwrap_err();
+    assert_eq!(error.hint().unwrap(), "export DOCKER_TLS_VERIFY=1");
+}
+
+#[tokio::test]
 async fn a_missing_container_is_told_apart() {
     let daemon = FakeDaemon::answering(Answer::refusal(404, "No such container: nope"));
     let error = daemon.docker.inspect("nope").await.unwrap_err();
@@ -244,24 +252,4 @@ async fn the_pools_are_dockers_own_unless_configured() {
             size: 24
         }]
     );
-}
-
-#[test]
-fn a_socket_that_is_closed_to_the_user_names_the_group() {
-    let cases = [
-        (
-            "/var/run/docker.sock",
-            "sudo usermod -aG docker \"$USER\" && newgrp docker",
-        ),
-        ("/srv/docker.sock", "ls -l /srv/docker.sock"),
-    ];
-    for (path, hint) in cases {
-        let at = Box::new(at(Endpoint::Unix(path.into())));
-        let error = unreachable(at, io::ErrorKind::PermissionDenied.into());
-        assert_eq!(
-            shown(&error),
-            format!("cannot use the Docker socket unix://{path} (DOCKER_HOST): permission denied")
-        );
-        assert_eq!(error.hint().unwrap(), hint);
-    }
 }
