@@ -19,6 +19,3 @@ mod fake_daemon;
 mod start;
 mod tls;
 mod wire;
-
-pub use client::{ConnectRequest, Docker};
-pub use error::DockerError;

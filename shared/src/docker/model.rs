@@ -32,12 +32,14 @@ pub struct Container {
 impl Container {
     /// The attachment to a network; `None` when the container is not configured on it.
     ///
-    /// Found by the network's id; by its name for a container that does not run, since Docker looks the name up again
-    /// at the next start, whatever id is recorded.
+    /// Found by the network's id; by its name where no id is recorded, and for a container that does not run, since
+    /// Docker looks the name up again at the next start, whatever id is recorded.
     pub fn attachment_to(&self, network: &Network) -> Option<&Attachment> {
         self.attachments.iter().find_map(|(name, attachment)| {
-            let by_id = attachment.network_id.as_deref() == Some(&network.id);
-            let by_name = !self.is_up() && (*name == network.name || *name == network.id);
+            let recorded = attachment.network_id.as_deref();
+            let by_id = recorded == Some(&network.id);
+            let by_name = (recorded.is_none() || !self.is_up())
+                && (*name == network.name || *name == network.id);
             (by_id || by_name).then_some(attachment)
         })
     }
