@@ -1,6 +1,6 @@
 //! Carries out a confirmed plan, step by step; the only file that sends writes.
 
-use std::net::Ipv4Addr;
+mod attachment;
 
 use schemars::JsonSchema;
 use serde::Serialize;
@@ -12,19 +12,16 @@ use crate::cluster::client::{DryRun as ServerDryRun, PatchKind};
 use crate::cluster::object::ObjectReference;
 use crate::cluster::request_error::{RequestError, Sent};
 use crate::confirm::ConfirmedPlan;
-use crate::docker::client::{ConnectRequest, Docker};
-use crate::docker::error::DockerError;
-use crate::docker::model::ContainerState;
-use crate::docker::refusal::Refusal;
+use crate::docker::client::Docker;
 use crate::interrupt::Interrupt;
-use crate::plan::{Action, NetworkAttachment, Plan, Step, holds_result, unmet_precondition};
+use crate::plan::{Action, Plan, Step, holds_result, unmet_precondition};
 
 /// How one step ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
 #[serde(tag = "result", content = "detail", rename_all = "kebab-case")]
 pub enum StepResult {
-    /// It was done.
-    Applied,
+    /// It was done; with a note where it was not done quite as planned.
+    Applied(Option<String>),
     /// What it wanted was there already; nothing was written.
     Unchanged,
     /// It was tried and is not done, or cannot be told to be done; why.
@@ -45,14 +42,14 @@ impl Outcome {
     pub fn is_complete(&self) -> bool {
         self.results
             .iter()
-            .all(|result| matches!(result, StepResult::Applied | StepResult::Unchanged))
+            .all(|result| matches!(result, StepResult::Applied(_) | StepResult::Unchanged))
     }
 
     /// Whether something was, or may have been, written.
     pub fn touched_anything(&self) -> bool {
         self.results
             .iter()
-            .any(|result| matches!(result, StepResult::Applied | StepResult::Failed(_)))
+            .any(|result| matches!(result, StepResult::Applied(_) | StepResult::Failed(_)))
     }
 }
 
@@ -126,7 +123,7 @@ pub async fn rehearse(plan: &Plan, access: &Access) -> Outcome {
                     .patch(&object.path(), PatchKind::Json, &body, ServerDryRun::All)
                     .await;
                 match sent {
-                    Ok(_) => StepResult::Applied,
+                    Ok(_) => StepResult::Applied(None),
                     Err(error) => StepResult::Failed(error.to_string()),
                 }
             }
@@ -142,11 +139,11 @@ async fn carry_out(action: &Action, access: &Access) -> StepResult {
     match action {
         Action::PatchObject { object, patch, .. } => patch_object(object, patch, access).await,
         Action::ConnectNetwork(attachment) => match docker(access) {
-            Ok(docker) => connect(docker, attachment).await,
+            Ok(docker) => attachment::connect(docker, attachment).await,
             Err(reason) => StepResult::Failed(reason),
         },
         Action::DisconnectNetwork(attachment) => match docker(access) {
-            Ok(docker) => disconnect(docker, attachment).await,
+            Ok(docker) => attachment::disconnect(docker, attachment).await,
             Err(reason) => StepResult::Failed(reason),
         },
     }
@@ -163,7 +160,7 @@ async fn patch_object(
         .patch(&object.path(), PatchKind::Json, &body, ServerDryRun::Off)
         .await
     {
-        Ok(_) => return StepResult::Applied,
+        Ok(_) => return StepResult::Applied(None),
         Err(error) => error,
     };
     if !may_have_been_decided_by_state(&error) {
@@ -172,7 +169,9 @@ async fn patch_object(
     // Whether the write was refused for a changed object, or done and its answer lost, only the object tells.
     match client.get::<Value>(&object.path()).await {
         Ok(now) if holds_result(&now, patch) && error.code().is_some() => StepResult::Unchanged,
-        Ok(now) if holds_result(&now, patch) => StepResult::Applied,
+        Ok(now) if holds_result(&now, patch) => StepResult::Applied(Some(
+            "the answer was lost; the object was read again".to_owned(),
+        )),
         Ok(now) => match unmet_precondition(&now, patch) {
             Some(path) => StepResult::Failed(format!(
                 "conflict: {} of {object} is no longer what was diagnosed; run again to see it as it is now",
@@ -193,113 +192,6 @@ fn may_have_been_decided_by_state(error: &RequestError) -> bool {
         Some(code) => matches!(code, 409 | 422) || code >= 500,
         None => error.was_sent() == Sent::Maybe,
     }
-}
-
-async fn connect(docker: &Docker, wanted: &NetworkAttachment) -> StepResult {
-    match attachment_now(docker, wanted).await {
-        Ok(Now::On(address))
-            if wanted.address.is_none_or(|wanted| wanted == address)
-                || wanted.address_may_yield =>
-        {
-            return StepResult::Unchanged;
-        }
-        Ok(Now::On(address)) => {
-            return StepResult::Failed(format!(
-                "conflict: {} is on {} at {address} by now; run again to see it as it is now",
-                wanted.container, wanted.network
-            ));
-        }
-        Ok(Now::Ghost) => {
-            return StepResult::Failed(format!(
-                "{} has a broken entry for {} from a connect that failed; `docker restart {}` would not start it: \
-                 stop it, disconnect it from that network, and start it",
-                wanted.container, wanted.network, wanted.container
-            ));
-        }
-        Ok(Now::Off) => {}
-        Err(error) => return StepResult::Failed(error.to_string()),
-    }
-    let mut request = ConnectRequest {
-        network_id: wanted.network_id.clone(),
-        container_id: wanted.container_id.clone(),
-        address: wanted.address,
-        gateway_priority: wanted.gateway_priority,
-        interface: Some(wanted.interface.clone()),
-        aliases: Vec::new(),
-    };
-    let mut sent = docker.connect_network(&request).await;
-    let refused = sent.as_ref().err().and_then(DockerError::refusal);
-    if wanted.address_may_yield && refused == Some(Refusal::NoUserSubnet) {
-        request.address = None;
-        sent = docker.connect_network(&request).await;
-    }
-    let error = match sent {
-        Ok(()) => return StepResult::Applied,
-        Err(error) => error,
-    };
-    match attachment_now(docker, wanted).await {
-        Ok(Now::On(_)) => StepResult::Applied,
-        Ok(Now::Ghost) => StepResult::Failed(format!(
-            "{error}; Docker kept a broken entry for {} in {}: before its next start, stop it, disconnect it from \
-             that network, and start it",
-            wanted.network, wanted.container
-        )),
-        Ok(Now::Off) => StepResult::Failed(error.to_string()),
-        Err(reading) => StepResult::Failed(format!(
-            "{error}; whether {} is connected cannot be told: {reading}",
-            wanted.container
-        )),
-    }
-}
-
-async fn disconnect(docker: &Docker, wanted: &NetworkAttachment) -> StepResult {
-    match attachment_now(docker, wanted).await {
-        Ok(Now::Off) => return StepResult::Unchanged,
-        Ok(Now::On(_) | Now::Ghost) => {}
-        Err(error) => return StepResult::Failed(error.to_string()),
-    }
-    match docker
-        .disconnect_network(&wanted.network_id, &wanted.container_id, false)
-        .await
-    {
-        Ok(()) => StepResult::Applied,
-        Err(error) => StepResult::Failed(error.to_string()),
-    }
-}
-
-enum Now {
-    Off,
-    On(Ipv4Addr),
-    /// An entry without an address in a running container, left by a failed connect; it breaks the next start.
-    Ghost,
-}
-
-async fn attachment_now(docker: &Docker, wanted: &NetworkAttachment) -> Result<Now, DockerError> {
-    let container = docker.inspect(&wanted.container_id).await?;
-    let attachment = container
-        .attachments
-        .get(&wanted.network)
-        .filter(|attachment| {
-            attachment
-                .network_id
-                .as_ref()
-                .is_none_or(|id| *id == wanted.network_id)
-        });
-    Ok(match attachment {
-        None => Now::Off,
-        Some(attachment) => match attachment.address {
-            Some(address) => Now::On(address),
-            None if matches!(
-                container.state,
-                ContainerState::Running | ContainerState::Paused
-            ) =>
-            {
-                Now::Ghost
-            }
-            // A stopped container holds no address; its entry is its place on the network.
-            None => Now::On(attachment.pinned.unwrap_or(Ipv4Addr::UNSPECIFIED)),
-        },
-    })
 }
 
 fn docker(access: &Access) -> Result<&Docker, String> {

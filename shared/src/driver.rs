@@ -24,8 +24,8 @@ use crate::io::{self, Io};
 use crate::plan::Plan;
 use crate::progress::Progress;
 use crate::report::{
-    self, Format, Overview, Report, SCHEMA_VERSION, Verdict, Verification, findings_text,
-    outcome_text, overview_text, plan_text,
+    self, Format, Overview, Report, SCHEMA_VERSION, Verdict, Verification, commands_text,
+    findings_text, outcome_text, overview_text, plan_text, undo_text,
 };
 use crate::undo;
 
@@ -256,11 +256,10 @@ impl Run<'_> {
                 backup: None,
                 verification: Verification::NotNeeded,
             },
+            purpose: Purpose::Repair,
         };
         if self.options.print_commands {
-            for step in &plan.steps {
-                io::report(&format!("{}\n", crate::text::harmless(&step.command)));
-            }
+            io::report(&commands_text(&plan));
             return Ok(report::exit_of_diagnosis(&findings, self.options.fail_on));
         }
         shown.diagnosis(R::overview(&observed, &findings, config, time), &findings);
@@ -445,6 +444,14 @@ struct Verified<O> {
 pub(crate) struct Shown {
     pub(crate) format: Format,
     pub(crate) report: Report,
+    pub(crate) purpose: Purpose,
+}
+
+/// What a run is for.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Purpose {
+    Repair,
+    Undo,
 }
 
 impl Shown {
@@ -469,17 +476,28 @@ impl Shown {
 
     pub(crate) fn plan(&self, plan: &Plan) {
         if self.is_for_a_person() {
-            io::report(&format!("\n{}", plan_text(plan)));
+            let gap = if self.report.subjects.is_empty() {
+                ""
+            } else {
+                "\n"
+            };
+            io::report(&format!("{gap}{}", plan_text(plan)));
         }
     }
 
     /// Prints the end of the report and returns the exit code.
     pub(crate) fn end(&mut self, exit: Exit) -> Exit {
         self.report.exit_code = exit.code();
-        self.report.verdict = report::verdict(exit, &self.report.verification);
-        match self.report.document(self.format) {
-            Some(document) => io::report(&document),
-            None => {
+        self.report.verdict = match (self.purpose, exit) {
+            (Purpose::Undo, Exit::Healthy) => Verdict::Undone,
+            (_, exit) => report::verdict(exit, &self.report.verification),
+        };
+        match (self.report.document(self.format), self.purpose) {
+            (Some(document), _) => io::report(&document),
+            (None, Purpose::Undo) => {
+                io::report(&undo_text(exit, &self.report.verification));
+            }
+            (None, Purpose::Repair) => {
                 let remaining = self
                     .report
                     .findings
@@ -522,7 +540,7 @@ fn repaired_subjects(plan: &Plan, outcome: &Outcome) -> Vec<Subject> {
         .filter(|(_, result)| {
             matches!(
                 result,
-                apply::StepResult::Applied | apply::StepResult::Unchanged
+                apply::StepResult::Applied(_) | apply::StepResult::Unchanged
             )
         })
         .map(|(step, _)| step.subject.clone())

@@ -1,7 +1,9 @@
 //! Karmada's own API types, as far as the repairs read them (`pkg/apis/cluster/v1alpha1/types.go`). Pure.
 
+use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
 
 use crate::cluster::object::{ObjectReference, path_segment};
 
@@ -29,6 +31,21 @@ pub struct Metadata {
     /// When its deletion was asked for; `None` = it is not being deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<String>,
+    /// Who set which fields, and when.
+    #[serde(default, skip_serializing)]
+    pub managed_fields: Vec<ManagedFields>,
+}
+
+/// The fields that one manager set (`metav1.ManagedFieldsEntry`).
+#[derive(Debug, Clone, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ManagedFields {
+    /// When (RFC 3339); `None` = not recorded.
+    #[serde(default)]
+    pub time: Option<Timestamp>,
+    /// The fields, as a tree of `f:name` keys.
+    #[serde(default)]
+    pub fields_v1: Value,
 }
 
 /// `Cluster.spec`.
@@ -124,6 +141,25 @@ impl Cluster {
     /// Whether the controllers report the member as ready.
     pub fn is_ready(&self) -> bool {
         self.ready().is_some_and(|ready| ready.status == "True")
+    }
+
+    /// When the way to the member was last written; `None` = not recorded. Conditions follow it with a delay of 30 s or
+    /// more, and do not say which way they speak of.
+    pub fn way_changed_at(&self) -> Option<Timestamp> {
+        let way = [
+            "f:apiEndpoint",
+            "f:proxyURL",
+            "f:insecureSkipTLSVerification",
+        ];
+        self.metadata
+            .managed_fields
+            .iter()
+            .filter(|entry| {
+                let spec = entry.fields_v1.get("f:spec");
+                spec.is_some_and(|spec| way.iter().any(|field| spec.get(field).is_some()))
+            })
+            .filter_map(|entry| entry.time)
+            .max()
     }
 
     /// Where this object is in the API.

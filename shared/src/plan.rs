@@ -182,17 +182,24 @@ impl Action {
                 )
             }
             Action::ConnectNetwork(attachment) => {
-                let address = match attachment.address {
-                    Some(address) => format!(" --ip {address}"),
-                    None => String::new(),
+                let connect = |address: String| {
+                    format!(
+                        "{docker} network connect{address} --gw-priority {} --driver-opt com.docker.network.endpoint.ifname={} {} {}",
+                        attachment.gateway_priority,
+                        attachment.interface,
+                        shell_word(&attachment.network),
+                        shell_word(&attachment.container)
+                    )
                 };
-                format!(
-                    "{docker} network connect{address} --gw-priority {} --driver-opt com.docker.network.endpoint.ifname={} {} {}",
-                    attachment.gateway_priority,
-                    attachment.interface,
-                    shell_word(&attachment.network),
-                    shell_word(&attachment.container)
-                )
+                match (attachment.address, attachment.address_may_yield) {
+                    (None, _) => connect(String::new()),
+                    (Some(address), false) => connect(format!(" --ip {address}")),
+                    (Some(address), true) => format!(
+                        "{} || {}",
+                        connect(format!(" --ip {address}")),
+                        connect(String::new())
+                    ),
+                }
             }
             Action::DisconnectNetwork(attachment) => format!(
                 "{docker} network disconnect {} {}",

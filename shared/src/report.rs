@@ -16,7 +16,7 @@ use crate::exit::Exit;
 use crate::finding::{FailOn, Finding, Severity, Subject, worst};
 use crate::plan::Plan;
 
-pub use table::{findings_text, outcome_text, overview_text, plan_text};
+pub use table::{commands_text, findings_text, outcome_text, overview_text, plan_text, undo_text};
 
 /// The output formats (`-o`).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
@@ -74,6 +74,8 @@ pub enum Verdict {
     Unknown,
     /// The repair was done and proven.
     Repaired,
+    /// A former run was taken back, or there was nothing to take back.
+    Undone,
     /// The repair was done; its proof was switched off.
     NotVerified,
     /// What could be repaired was, and faults remain that this plugin cannot repair.

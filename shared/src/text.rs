@@ -1,17 +1,21 @@
 //! Words for the terminal: made harmless, quoted for a shell, compared for near matches. Pure.
 
-/// The text with everything that a terminal would obey, or that would reorder or hide text, written as `\u{..}`;
-/// cut after 1024 characters.
+/// The text as [`escaped`], cut after 1024 characters.
+pub fn harmless(text: &str) -> String {
+    let mut short: String = text.chars().take(LONGEST).collect();
+    if short.len() < text.len() {
+        short.push('…');
+    }
+    escaped(&short)
+}
+
+/// The text with everything that a terminal would obey, or that would reorder or hide text, written as `\u{..}`.
 ///
 /// Names and messages come from clusters that may be hostile: control characters (Unicode Cc), bidirectional and
 /// zero-width formatting characters (Unicode Standard Annex 9) never reach the terminal raw.
-pub fn harmless(text: &str) -> String {
+pub fn escaped(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
-    for (position, character) in text.chars().enumerate() {
-        if position == LONGEST {
-            out.push('…');
-            break;
-        }
+    for character in text.chars() {
         if character.is_control() || is_formatting(character) {
             out.extend(character.escape_unicode());
         } else {

@@ -9,7 +9,7 @@ use crate::apply::Outcome;
 use crate::backup::Backup;
 use crate::clock;
 use crate::confirm::DryRun;
-use crate::driver::{Run, Shown, VERSION};
+use crate::driver::{Purpose, Run, Shown, VERSION};
 use crate::error::{Explain, Failure, UsageError};
 use crate::exit::Exit;
 use crate::plan::{Action, Plan, Step, holds_result, unmet_precondition};
@@ -58,6 +58,7 @@ pub(crate) async fn run(file: &Path, run: &Run<'_>) -> Result<Exit, Failure> {
             backup: None,
             verification: Verification::NotNeeded,
         },
+        purpose: Purpose::Undo,
     };
     if plan.is_empty() {
         return Ok(shown.end(Exit::Healthy));

@@ -3,6 +3,7 @@
 use std::net::IpAddr;
 
 use jiff::Timestamp;
+use karmada_repair::docker::model::Container;
 use karmada_repair::part::Part;
 use karmada_repair::tls::Verdict;
 
@@ -10,6 +11,7 @@ use crate::config::Config;
 use crate::endpoint::{Endpoint, EndpointError};
 use crate::observed::{DockerSeen, Member, Observed};
 use crate::place::{self, Evidence, Home, Place};
+use crate::proxy_answer::ProxyAnswer;
 use crate::route::{self, NoRoute, Route, Surroundings};
 
 /// The state of one member's address.
@@ -102,7 +104,7 @@ pub fn examine<'a>(
         return healthy;
     }
     let by_itself = match &current {
-        Ok(endpoint) if !member.cluster.is_ready() && endpoint.is_own_host() => {
+        Ok(endpoint) if endpoint.is_own_host() && leads_nowhere(member, observed, config) => {
             Some(Fault::OwnHost)
         }
         Ok(_)
@@ -119,7 +121,7 @@ pub fn examine<'a>(
         Err(fault) => Some(fault.clone()),
     };
     let blocked = |fault: Option<Fault>, block| Examination {
-        remedy: match (&fault, member.cluster.is_ready()) {
+        remedy: match (&fault, member.is_reached()) {
             (None, true) => Remedy::Nothing,
             _ => Remedy::Blocked(block),
         },
@@ -142,7 +144,7 @@ pub fn examine<'a>(
     let found = place::member(
         member.name(),
         endpoint,
-        member.cluster.is_ready(),
+        member.is_reached(),
         &docker.containers,
     );
     let home = match found {
@@ -170,6 +172,39 @@ pub fn examine<'a>(
     )
 }
 
+/// Whether an address of the dialling machine itself cannot be the member: it is not reached, or the control plane runs
+/// in containers with networks of their own.
+fn leads_nowhere(member: &Member, observed: &Observed, config: &Config) -> bool {
+    if !member.is_reached() {
+        return true;
+    }
+    if member
+        .proxy
+        .as_ref()
+        .is_some_and(ProxyAnswer::proves_the_address)
+    {
+        return false;
+    }
+    let nodes = observed
+        .docker
+        .seen()
+        .map(|docker| control_plane(observed, config, docker));
+    matches!(nodes, Some(Ok(nodes)) if nodes.iter().all(|node| node.network_mode != "host"))
+}
+
+fn control_plane<'a>(
+    observed: &Observed,
+    config: &Config,
+    docker: &'a DockerSeen,
+) -> Result<Vec<&'a Container>, String> {
+    place::control_plane(
+        &observed.control_plane.server,
+        observed.control_plane.host_context.as_deref(),
+        &config.control_plane_containers,
+        &docker.containers,
+    )
+}
+
 /// Whether what Docker shows concerns the way in use: a ready member that is reached by an address of no Docker
 /// network, such as a load balancer's, is left alone, and so is one whose namesake in Docker is another cluster.
 fn is_about(
@@ -179,7 +214,7 @@ fn is_about(
     docker: &DockerSeen,
     now: Timestamp,
 ) -> bool {
-    if !member.cluster.is_ready() {
+    if !member.is_reached() || endpoint.is_some_and(Endpoint::is_own_host) {
         return true;
     }
     if home.evidence == Evidence::Name && authority(member, home, now) != Some(Verdict::Valid) {
@@ -204,18 +239,13 @@ fn on_docker<'a>(
     (current, by_itself): (Result<Endpoint, Fault>, Option<Fault>),
     now: Timestamp,
 ) -> Examination<'a> {
-    let ready = member.cluster.is_ready();
+    let ready = member.is_reached();
     let end = |fault: Option<Fault>, remedy, home| Examination {
         fault,
         remedy,
         home: Some(home),
     };
-    let control_plane = place::control_plane(
-        &observed.control_plane.server,
-        observed.control_plane.host_context.as_deref(),
-        &config.control_plane_containers,
-        &docker.containers,
-    );
+    let control_plane = control_plane(observed, config, docker);
     let nodes = match &control_plane {
         Ok(nodes) => nodes.as_slice(),
         Err(_) => &[],
@@ -370,7 +400,7 @@ fn rewritten<'a>(member: &Member, current: Result<Endpoint, Fault>) -> Option<Ex
         .api_endpoint
         .as_deref()
         .is_some_and(Endpoint::ends_in_slash);
-    (slash && !endpoint.is_own_host()).then(|| Examination {
+    (slash && !endpoint.is_own_host()).then_some(Examination {
         fault: Some(Fault::FinalSlash),
         remedy: Remedy::Write(endpoint),
         home: None,

@@ -127,6 +127,7 @@ pub(crate) fn member(name: &str, endpoint: &str, names: &[&str]) -> Member {
                 name: name.to_owned(),
                 generation: 1,
                 deletion_timestamp: None,
+                managed_fields: Vec::new(),
             },
             spec: ClusterSpec {
                 sync_mode: SyncMode::Push,

@@ -5,6 +5,7 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use futures::future::{join, join_all};
+use jiff::{SignedDuration, Timestamp};
 use karmada_repair::access::Access;
 use karmada_repair::cluster::client::List;
 use karmada_repair::cluster::request_error::RequestError;
@@ -354,9 +355,8 @@ async fn ask_through_the_proxy(
         .filter(|member| member.is_dialled())
         .filter(|member| match depth {
             Depth::Proof(subjects) => subjects.contains(&Subject::cluster(member.name())),
-            Depth::Overview => {
-                !member.cluster.is_ready() && examine(member, observed, config, now).fault.is_none()
-            }
+            Depth::Overview if member.cluster.is_ready() => is_doubtful(&member.cluster, now),
+            Depth::Overview => examine(member, observed, config, now).fault.is_none(),
         })
         .map(|member| member.name().to_owned())
         .collect();
@@ -370,6 +370,14 @@ async fn ask_through_the_proxy(
             member.proxy = Some(answer);
         }
     }
+}
+
+/// Whether a report of readiness may speak of another way than the one that is recorded now.
+fn is_doubtful(cluster: &Cluster, now: Timestamp) -> bool {
+    let endpoint = cluster.spec.api_endpoint.as_deref().map(Endpoint::parse);
+    let leads_back = matches!(&endpoint, Some(Ok(endpoint)) if endpoint.is_own_host());
+    let changed = cluster.way_changed_at();
+    leads_back || changed.is_some_and(|changed| now.duration_since(changed) < SETTLED)
 }
 
 async fn ask(access: &Access, cluster: &str) -> ProxyAnswer {
@@ -393,6 +401,9 @@ fn causes(error: &dyn std::error::Error) -> String {
     }
     text
 }
+
+/// The controllers take 30 s by default, and longer on a large federation, to report a change.
+const SETTLED: SignedDuration = SignedDuration::from_secs(120);
 
 const HANDSHAKE: Duration = Duration::from_secs(3);
 

@@ -99,6 +99,16 @@ impl Member {
         &self.cluster.metadata.name
     }
 
+    /// Whether the controllers report the member as ready, and the proxy does not refute them: they notice a change of
+    /// the way with a delay.
+    pub fn is_reached(&self) -> bool {
+        let refuted = self
+            .proxy
+            .as_ref()
+            .is_some_and(ProxyAnswer::refutes_the_address);
+        self.cluster.is_ready() && !refuted
+    }
+
     /// Whether the control plane dials this member; an agent's control plane does not.
     pub fn is_dialled(&self) -> bool {
         self.cluster.spec.sync_mode == SyncMode::Push

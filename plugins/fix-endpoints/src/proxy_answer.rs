@@ -106,6 +106,17 @@ impl ProxyAnswer {
         ProxyAnswer::Failed { failure, message }
     }
 
+    /// Whether it proves that the control plane fails to reach the member at its address.
+    pub fn refutes_the_address(&self) -> bool {
+        match self {
+            ProxyAnswer::Failed { failure, .. } => !matches!(
+                failure,
+                Failure::Impersonator | Failure::NotFound | Failure::Other
+            ),
+            _ => false,
+        }
+    }
+
     /// Whether it proves that address and certificate are right.
     pub fn proves_the_address(&self) -> bool {
         matches!(

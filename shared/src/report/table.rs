@@ -4,11 +4,12 @@ use tabled::builder::Builder;
 use tabled::settings::{Alignment, Padding, Style};
 
 use crate::apply::StepResult;
+use crate::exit::Exit;
 use crate::finding::Finding;
 use crate::io::severity_word;
 use crate::plan::Plan;
 use crate::report::{Overview, Verdict, Verification};
-use crate::text::harmless;
+use crate::text::{escaped, harmless};
 
 /// The overview as a table with upper-case headings and three spaces between the columns; empty without rows.
 pub fn overview_text(overview: &Overview, wide: bool) -> String {
@@ -79,12 +80,41 @@ pub fn plan_text(plan: &Plan) -> String {
         if let Some(caution) = &step.caution {
             text.push_str(&format!("     caution: {}\n", harmless(caution)));
         }
-        text.push_str(&format!("     same as: {}\n", harmless(&step.command)));
+        text.push_str(&format!("     same as: {}\n", escaped(&step.command)));
     }
     text
 }
 
-/// The end of a run in one line.
+/// The commands of the plan as a shell script that ends at the first failure; empty without steps.
+pub fn commands_text(plan: &Plan) -> String {
+    let mut text = String::new();
+    for step in &plan.steps {
+        if text.is_empty() {
+            text.push_str("set -e\n");
+        }
+        text.push_str(&format!("{}\n", escaped(&step.command)));
+    }
+    text
+}
+
+/// The end of an undo in one line.
+pub fn undo_text(exit: Exit, verification: &Verification) -> String {
+    match (exit, verification) {
+        (Exit::Healthy, Verification::Passed { .. }) => {
+            "Taken back: everything is as it was before that run.\n".to_owned()
+        }
+        (Exit::Healthy, _) => {
+            "Nothing to take back: everything is as it was before that run.\n".to_owned()
+        }
+        (_, Verification::NotProven { waiting_for, .. }) => {
+            format!("Not taken back: {}.\n", harmless(waiting_for))
+        }
+        (Exit::Incomplete, _) => "Not everything was taken back.\n".to_owned(),
+        (_, _) => "Nothing was taken back.\n".to_owned(),
+    }
+}
+
+/// The end of a repair in one line.
 pub fn outcome_text(verdict: Verdict, verification: &Verification, remaining: usize) -> String {
     let faults = match remaining {
         1 => "1 fault remains".to_owned(),
@@ -114,6 +144,7 @@ pub fn outcome_text(verdict: Verdict, verification: &Verification, remaining: us
             harmless(waiting_for)
         ),
         (Verdict::Incomplete, _) => "The repair is not complete.\n".to_owned(),
+        (Verdict::Undone, _) => String::new(),
         (Verdict::Faulty | Verdict::Repaired, _) => format!("{faults}.\n"),
     }
 }
@@ -121,7 +152,8 @@ pub fn outcome_text(verdict: Verdict, verification: &Verification, remaining: us
 impl std::fmt::Display for StepResult {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
-            StepResult::Applied => f.write_str("applied"),
+            StepResult::Applied(None) => f.write_str("applied"),
+            StepResult::Applied(Some(note)) => write!(f, "applied, {}", harmless(note)),
             StepResult::Unchanged => f.write_str("unchanged"),
             StepResult::Failed(reason) => write!(f, "failed: {}", harmless(reason)),
             StepResult::Skipped(reason) => write!(f, "skipped: {}", harmless(reason)),

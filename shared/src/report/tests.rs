@@ -31,7 +31,7 @@ fn a_diagnosis_exits_as_its_worst_finding_says() {
 #[test]
 fn a_repair_that_is_not_complete_or_not_proven_exits_with_4() {
     let outcome = |result: StepResult| Outcome {
-        results: vec![StepResult::Applied, result],
+        results: vec![StepResult::Applied(None), result],
     };
     let passed = Verification::Passed { seconds: 1 };
     let open = Verification::NotProven {
