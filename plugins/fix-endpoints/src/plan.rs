@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use karmada_repair::cluster::object::ObjectReference;
-use karmada_repair::docker::membership::{highest_free_address, interface_name, user_subnet};
+use karmada_repair::docker::membership::{highest_free_address, interface_name, takes_fixed_addresses};
 use karmada_repair::docker::model::{Container, Network};
 use karmada_repair::finding::{Finding, FindingKey, Subject};
 use karmada_repair::plan::{Action, NetworkAttachment, Plan, Step, remove_value, set_value};
@@ -114,7 +114,7 @@ impl Draft<'_> {
             return (*same).clone();
         }
         let address = highest_free_address(network, &with_planned(docker, network, &planned));
-        let certain = user_subnet(network, &docker.containers).is_some();
+        let certain = takes_fixed_addresses(network, &docker.containers);
         NetworkAttachment {
             container_id: node.id.clone(),
             container: node.name.clone(),

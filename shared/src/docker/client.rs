@@ -16,7 +16,6 @@ use crate::docker::decode;
 use crate::docker::endpoint::Located;
 use crate::docker::error::DockerError;
 use crate::docker::failure;
-use crate::docker::membership::AddressPool;
 use crate::docker::model::{Container, Network};
 use crate::docker::wire::Wire;
 
@@ -114,21 +113,6 @@ impl Docker {
         let mut networks: Vec<Network> = listed.into_iter().map(decode::listed_network).collect();
         networks.sort_by(|one, other| one.name.cmp(&other.name).then(one.id.cmp(&other.id)));
         Ok(networks)
-    }
-
-    /// The pools from which the daemon takes the subnets that it chooses (`GET /info`): Docker's own unless
-    /// `default-address-pools` is configured. IPv6 pools are left out.
-    ///
-    /// # Errors
-    /// As [`DockerError`] tells.
-    pub async fn address_pools(&self) -> Result<Vec<AddressPool>, DockerError> {
-        let request = self.client.info();
-        let info = self.answer("read Docker's address pools", request).await?;
-        let pools = info.default_address_pools.unwrap_or_default();
-        if pools.is_empty() {
-            return Ok(AddressPool::docker_defaults());
-        }
-        Ok(pools.into_iter().filter_map(decode::pool).collect())
     }
 
     /// One container by id or name, with the port bindings of its configuration, which a stopped container has too

@@ -6,11 +6,9 @@ use std::net::{IpAddr, Ipv4Addr};
 use bollard::models::{
     ContainerInspectResponse, ContainerStateStatusEnum, ContainerSummary,
     ContainerSummaryStateEnum, EndpointSettings, PortMap, PortSummaryTypeEnum,
-    SystemInfoDefaultAddressPools,
 };
 use ipnet::Ipv4Net;
 
-use crate::docker::membership::AddressPool;
 use crate::docker::model::{
     Attachment, Container, ContainerState, Labels, Network, PublishedPort, Subnet,
 };
@@ -99,14 +97,6 @@ pub(crate) fn listed_network(network: bollard::models::Network) -> Network {
         subnets: subnets.collect(),
         labels: Labels::of(network.labels.unwrap_or_default()),
     }
-}
-
-/// A pool of `default-address-pools` (`GET /info`); `None` when it is not one of IPv4.
-pub(crate) fn pool(pool: SystemInfoDefaultAddressPools) -> Option<AddressPool> {
-    Some(AddressPool {
-        base: subnet(pool.base.as_deref())?,
-        size: pool.size.and_then(|size| u8::try_from(size).ok())?,
-    })
 }
 
 /// The 12 digits by which the docker command names a container or network.

@@ -158,68 +158,12 @@ pub fn container_port(container: &Container, host_port: u16) -> Option<u16> {
     Some(published.container_port)
 }
 
-/// The subnet of a network that the user configured; `None` when Docker chose it, or it cannot be told.
+/// Whether Docker is known to give fixed addresses on a network: some container has one there.
 ///
-/// Docker refuses a container's own address on a network whose subnet it chose itself, and the Engine API tells the
-/// choice nowhere. Five things are evidence of a user's subnet, none of which Docker brings about by itself:
-/// - a container holds a pinned address on the network: the daemon has accepted one;
-/// - the subnet has an ip-range: it can only be given together with a subnet;
-/// - the gateway is missing beside a subnet: Docker notes the gateway with the subnets that it chooses;
-/// - the subnet is none that Docker takes from its default pools (a /16 of 172.17.0.0 to 172.31.0.0, a /20 of
-///   192.168.0.0/16), so somebody wrote it; see [`user_subnet_beyond`] for a daemon with pools of its own;
-/// - minikube made the network, and always gives it a subnet.
-///
-/// Without evidence the subnet counts as Docker's choice: an address left to Docker then joins the network all the
-/// same, while a refused one would be a failed repair.
-pub fn user_subnet(network: &Network, containers: &[Container]) -> Option<Subnet> {
-    user_subnet_beyond(network, containers, &AddressPool::docker_defaults())
-}
-
-/// As [`user_subnet`], for a daemon that takes subnets from these pools.
-pub fn user_subnet_beyond(
-    network: &Network,
-    containers: &[Container],
-    pools: &[AddressPool],
-) -> Option<Subnet> {
-    // The default bridge takes no address whatever its subnet.
-    if network.name == "bridge" {
-        return None;
-    }
-    let subnet = network.subnets.first()?;
-    let pinned = places_on(network, containers).any(|(_, place)| place.pinned.is_some());
-    let automatic = pools.iter().any(|pool| pool.gives(subnet.subnet));
-    let by_minikube = network
-        .labels
-        .value("created_by.minikube.sigs.k8s.io")
-        .is_some_and(|value| value == "true");
-    let evidence = pinned
-        || subnet.ip_range.is_some()
-        || subnet.gateway.is_none()
-        || !automatic
-        || by_minikube;
-    evidence.then(|| subnet.clone())
-}
-
-/// A range from which a daemon cuts the subnets that it chooses.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct AddressPool {
-    /// The whole range.
-    pub base: Ipv4Net,
-    /// The prefix length of each subnet cut from it.
-    pub size: u8,
-}
-
-impl AddressPool {
-    /// The pools of a daemon without `default-address-pools`.
-    pub fn docker_defaults() -> Vec<AddressPool> {
-        let sixteenth = (17..=31).map(|second| pool(Ipv4Addr::new(172, second, 0, 0), 16, 16));
-        let twentieth = pool(Ipv4Addr::new(192, 168, 0, 0), 16, 20);
-        sixteenth.chain([twentieth]).collect()
-    }
-
-    fn gives(&self, subnet: Ipv4Net) -> bool {
-        subnet.prefix_len() == self.size && self.base.contains(&subnet)
-    }
+/// Docker refuses them on a network whose subnet it chose itself, and the Engine API tells the choice nowhere: an
+/// automatic subnet and one of the user's look the same in it. Where this is false, only trying tells.
+pub fn takes_fixed_addresses(network: &Network, containers: &[Container]) -> bool {
+    places_on(network, containers).any(|(_, place)| place.pinned.is_some())
 }
 
 /// The highest address of a network that a container can be given for good; `None` when there is none.
@@ -385,13 +329,6 @@ fn taken_addresses(
 
 fn first_of(net: Ipv4Net) -> Option<Ipv4Addr> {
     u32::from(net.network()).checked_add(1).map(Ipv4Addr::from)
-}
-
-fn pool(base: Ipv4Addr, length: u8, size: u8) -> AddressPool {
-    AddressPool {
-        base: Ipv4Net::new(base, length).expect("a prefix length of at most 32"),
-        size,
-    }
 }
 
 const API_PORT: u16 = 6443;

@@ -235,21 +235,3 @@ async fn knows_podman_and_old_docker_by_their_version() {
     }
 }
 
-#[tokio::test]
-async fn the_pools_are_dockers_own_unless_configured() {
-    let daemon = FakeDaemon::answering(Answer::json(&json!({"DefaultAddressPools": null})));
-    assert_eq!(
-        daemon.docker.address_pools().await.unwrap(),
-        AddressPool::docker_defaults()
-    );
-    let configured = json!({"DefaultAddressPools": [{"Base": "10.200.0.0/16", "Size": 24}, {"Base": "fd00::/8", "Size": 64}]});
-    let daemon = FakeDaemon::answering(Answer::json(&configured));
-    let pools = daemon.docker.address_pools().await.unwrap();
-    assert_eq!(
-        pools,
-        [AddressPool {
-            base: "10.200.0.0/16".parse().unwrap(),
-            size: 24
-        }]
-    );
-}

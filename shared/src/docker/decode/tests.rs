@@ -344,14 +344,6 @@ fn a_network_without_address_management_has_no_subnets() {
     }
 }
 
-#[test]
-fn pools_other_than_ipv4_are_left_out() {
-    let read = |base: &str, size: i64| pool(from(json!({"Base": base, "Size": size})));
-    assert_eq!(read("10.200.0.0/16", 24).map(|pool| pool.size), Some(24));
-    assert_eq!(read("fd00::/8", 64), None);
-    assert_eq!(read("", 24), None);
-}
-
 fn named_network(id: &str, name: &str) -> Network {
     listed_network(from(json!({"Id": id, "Name": name})))
 }

@@ -299,63 +299,7 @@ fn tells_the_port_behind_a_published_one() {
 }
 
 #[test]
-fn a_subnet_counts_as_the_users_only_with_evidence() {
-    let automatic = network("k3d-a", "172.19.0.0/16", Some("172.19.0.1"), None);
-    let mut by_minikube = network("west", "192.168.48.0/20", Some("192.168.48.1"), None);
-    by_minikube.labels = Labels::of([("created_by.minikube.sigs.k8s.io", "true")]);
-    let mut by_k3d = automatic.clone();
-    by_k3d.labels = Labels::of([("app", "k3d")]);
-    let cases = [
-        (automatic, false),
-        (by_k3d, false),
-        (
-            network("twentieth", "192.168.16.0/20", Some("192.168.16.1"), None),
-            false,
-        ),
-        (
-            network("bridge", "10.1.0.0/16", Some("10.1.0.1"), None),
-            false,
-        ),
-        (by_minikube, true),
-        (
-            network("minikube", "192.168.49.0/24", Some("192.168.49.1"), None),
-            true,
-        ),
-        (
-            network("mesh", "172.28.0.0/24", Some("172.28.0.1"), None),
-            true,
-        ),
-        (
-            network("wide", "172.16.0.0/16", Some("172.16.0.1"), None),
-            true,
-        ),
-        (
-            network("ten", "10.89.0.0/24", Some("10.89.0.1"), None),
-            true,
-        ),
-        (network("bare", "172.28.0.0/16", None, None), true),
-        (
-            network(
-                "ranged",
-                "172.28.0.0/16",
-                Some("172.28.0.1"),
-                Some("172.28.128.0/17"),
-            ),
-            true,
-        ),
-    ];
-    for (network, expected) in cases {
-        assert_eq!(
-            user_subnet(&network, &[]).is_some(),
-            expected,
-            "{}",
-            network.name
-        );
-    }
-}
-
-#[test]
-fn a_pin_on_a_network_proves_a_users_subnet_even_when_its_container_is_stopped() {
+fn a_pin_proves_that_a_network_takes_fixed_addresses_even_when_its_container_is_stopped() {
     let network = network("k3d-a", "172.28.0.0/16", Some("172.28.0.1"), None);
     let mut pinned = k3d("k3d-a-server-0", "a", "server");
     pinned.state = ContainerState::Exited;
@@ -363,33 +307,14 @@ fn a_pin_on_a_network_proves_a_users_subnet_even_when_its_container_is_stopped()
         .attachments
         .insert("k3d-a".to_owned(), on("k3d-a", None, Some("172.28.0.3")));
     let elsewhere = container("other", &[], &[("mesh", Some("172.28.0.3"))]);
-    assert!(user_subnet(&network, &[pinned]).is_some());
-    assert!(user_subnet(&network, &[elsewhere]).is_none());
+    assert!(takes_fixed_addresses(&network, &[pinned]));
+    assert!(!takes_fixed_addresses(&network, &[elsewhere]));
 }
 
 #[test]
-fn pools_of_the_daemon_itself_replace_dockers_own() {
-    let pools = [AddressPool {
-        base: "10.200.0.0/16".parse().unwrap(),
-        size: 24,
-    }];
-    let cases = [
-        ("10.200.7.0/24", false),
-        ("10.200.8.0/22", true),
-        ("172.19.0.0/16", true),
-    ];
-    for (subnet, expected) in cases {
-        let network = network("n", subnet, Some("10.200.7.1"), None);
-        let found = user_subnet_beyond(&network, &[], &pools).is_some();
-        assert_eq!(found, expected, "{subnet}");
-    }
-}
-
-#[test]
-fn a_network_without_ipv4_subnet_has_no_users_subnet_and_no_free_address() {
+fn a_network_without_ipv4_subnet_has_no_free_address() {
     let mut network = network("six", "10.0.0.0/24", None, None);
     network.subnets.clear();
-    assert_eq!(user_subnet(&network, &[]), None);
     assert_eq!(highest_free_address(&network, &[]), None);
 }
 
