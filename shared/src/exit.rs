@@ -21,6 +21,8 @@ pub enum Exit {
     Interrupted,
     /// Ended by SIGTERM before the first write: 143.
     Terminated,
+    /// The terminal went away (SIGHUP) before the first write: 129.
+    HungUp,
 }
 
 impl Exit {
@@ -34,6 +36,7 @@ impl Exit {
             Exit::Incomplete => 4,
             Exit::Interrupted => 130,
             Exit::Terminated => 143,
+            Exit::HungUp => 129,
         }
     }
 }
@@ -52,8 +55,9 @@ mod tests {
             Exit::Incomplete,
             Exit::Interrupted,
             Exit::Terminated,
+            Exit::HungUp,
         ]
         .map(Exit::code);
-        assert_eq!(codes, [0, 1, 2, 3, 4, 130, 143]);
+        assert_eq!(codes, [0, 1, 2, 3, 4, 130, 143, 129]);
     }
 }

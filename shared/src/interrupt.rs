@@ -1,8 +1,8 @@
-//! SIGINT and SIGTERM, heard in this file only.
+//! SIGINT, SIGTERM and SIGHUP, heard in this file only.
 
 use std::sync::Arc;
 
-use tokio::signal::unix::{SignalKind, signal};
+use tokio::signal::unix::{Signal, SignalKind, signal};
 use tokio::sync::watch;
 
 use crate::exit::Exit;
@@ -16,7 +16,7 @@ pub struct Interrupt {
 }
 
 impl Interrupt {
-    /// Listens for SIGINT and SIGTERM from now on.
+    /// Listens for SIGINT, SIGTERM and SIGHUP from now on; SIGHUP only where it is not ignored, as `nohup` has it.
     ///
     /// # Errors
     /// When the operating system lets no handler be installed.
@@ -25,11 +25,16 @@ impl Interrupt {
         let source = Arc::new(sender);
         let mut interrupted = signal(SignalKind::interrupt())?;
         let mut terminated = signal(SignalKind::terminate())?;
+        let mut hung_up = match ignores_hangup() {
+            true => None,
+            false => Some(signal(SignalKind::hangup())?),
+        };
         let announce = Arc::clone(&source);
         tokio::spawn(async move {
             let exit = tokio::select! {
                 _ = interrupted.recv() => Exit::Interrupted,
                 _ = terminated.recv() => Exit::Terminated,
+                () = heard_hangup(&mut hung_up) => Exit::HungUp,
             };
             announce.send_replace(Some(exit));
         });
@@ -56,4 +61,23 @@ impl Interrupt {
             }
         }
     }
+}
+
+async fn heard_hangup(signal: &mut Option<Signal>) {
+    match signal {
+        Some(signal) => {
+            signal.recv().await;
+        }
+        None => std::future::pending().await,
+    }
+}
+
+/// Whether this process was started with SIGHUP ignored (proc(5), `SigIgn`); told on Linux only.
+fn ignores_hangup() -> bool {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    status
+        .lines()
+        .find_map(|line| line.strip_prefix("SigIgn:"))
+        .and_then(|mask| u64::from_str_radix(mask.trim(), 16).ok())
+        .is_some_and(|mask| mask & 1 == 1)
 }

@@ -255,7 +255,9 @@ pub fn verdict(exit: Exit, verification: &Verification) -> Verdict {
         (Exit::Healthy, _) => Verdict::Healthy,
         (_, Verification::Passed { .. }) => Verdict::PartlyRepaired,
         (Exit::Unknown, _) => Verdict::Unknown,
-        (Exit::Faults | Exit::Usage | Exit::Interrupted | Exit::Terminated, _) => Verdict::Faulty,
+        (Exit::Faults | Exit::Usage | Exit::Interrupted | Exit::Terminated | Exit::HungUp, _) => {
+            Verdict::Faulty
+        },
     }
 }
 

@@ -38,10 +38,11 @@ pub fn shell_word(word: &str) -> String {
 
 /// The known names that look like this one, the closest first, at most three.
 pub fn near_matches<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
+    let wanted = name.to_lowercase();
     let mut scored: Vec<(f64, &str)> = known
         .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(name, candidate), candidate))
-        .filter(|(score, candidate)| *score > 0.75 || candidate.contains(name))
+        .map(|candidate| (strsim::jaro_winkler(&wanted, &candidate.to_lowercase()), candidate))
+        .filter(|(score, candidate)| *score > 0.75 || candidate.to_lowercase().contains(&wanted))
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));
     scored
@@ -99,6 +100,7 @@ mod tests {
     fn near_matches_come_closest_first() {
         let known = ["cluster-a", "cluster-b", "prod"];
         assert_eq!(near_matches("clustr-a", known), ["cluster-a", "cluster-b"]);
+        assert_eq!(near_matches("PROD", known), ["prod"]);
         assert!(near_matches("zzz", known).is_empty());
     }
 }

@@ -38,7 +38,7 @@ pub struct RunFlags {
     )]
     dry_run: DryRun,
     /// How long the verification may take, such as 90s or 5m
-    #[arg(long, default_value = "120s", value_parser = duration, value_name = "DURATION")]
+    #[arg(long, default_value = "120s", value_parser = duration, allow_hyphen_values = true, value_name = "DURATION")]
     timeout: Duration,
     /// Verify after the repair; --wait=false does not, and says so
     #[arg(
@@ -111,6 +111,11 @@ impl RunFlags {
         if yes && print_commands {
             return Err(UsageError::new(
                 "--yes and --print-commands cannot be used together: printing commands writes nothing",
+            ));
+        }
+        if print_commands && !matches!(output, Format::Table | Format::Wide) {
+            return Err(UsageError::new(
+                "--print-commands and --output cannot be used together: commands have no other format",
             ));
         }
         Ok(RunOptions {
