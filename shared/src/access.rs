@@ -1,5 +1,7 @@
 //! The servers and the daemon that a run talks to, made once from the flags.
 
+mod member;
+
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
 
@@ -21,7 +23,10 @@ use crate::env::Env;
 use crate::error::Failure;
 use crate::io;
 use crate::karmada::{CLUSTERS, proxy_path};
+use crate::plan::{Commands, Server};
 use crate::text::shell_word;
+
+pub use member::{MemberApi, NoMember, Way};
 
 /// What the flags of every plugin say about servers.
 #[derive(Debug, Clone)]
@@ -42,6 +47,7 @@ pub struct Access {
     kubeconfig: Kubeconfig,
     connector: Connector,
     control_plane: ClusterClient,
+    host: Option<ClusterClient>,
     docker: OnceLock<Docker>,
 }
 
@@ -66,6 +72,7 @@ impl Access {
             Arc::new(io::say_server_warning),
         );
         let control_plane = connector.connect(&kubeconfig, &options.connection)?;
+        let host = host(&options, &kubeconfig, &connector, &env)?;
         Ok(Access {
             plugin,
             env,
@@ -73,6 +80,7 @@ impl Access {
             kubeconfig,
             connector,
             control_plane,
+            host,
             docker: OnceLock::new(),
         })
     }
@@ -123,6 +131,29 @@ impl Access {
         self.control_plane.raw(request).await
     }
 
+    /// The cluster that runs the control plane; `None` = the command line gives no access to it.
+    pub fn host(&self) -> Option<&ClusterClient> {
+        self.host.as_ref()
+    }
+
+    /// The client for the objects of a server.
+    ///
+    /// # Errors
+    /// In words, when the command line gives no access to it.
+    pub fn server(&self, server: Server) -> Result<&ClusterClient, String> {
+        match server {
+            Server::ControlPlane => Ok(&self.control_plane),
+            Server::Host => self.host().ok_or_else(|| {
+                "no access to the host cluster was given (--host-context)".to_owned()
+            }),
+        }
+    }
+
+    /// The namespace that Karmada runs in, as given (`--karmada-namespace`); `None` = to be detected.
+    pub fn karmada_namespace(&self) -> Option<&str> {
+        self.options.host.karmada_namespace.as_deref()
+    }
+
     /// The context of the cluster that runs the control plane (`--host-context`); `None` when it was not given.
     pub fn host_context(&self) -> Option<&str> {
         self.options.host.context.as_deref()
@@ -146,16 +177,52 @@ impl Access {
         self.docker.get()
     }
 
-    /// `kubectl` with the flags that reach the control plane as this run does.
-    pub fn kubectl(&self) -> String {
-        let connection = &self.options.connection;
-        let flag = |name: &str, value: Option<&str>| match value {
-            Some(value) => format!(" --{name} {}", shell_word(value)),
-            None => String::new(),
+    /// The commands that reach the same servers as this run does; `docker` is which daemon was meant.
+    pub fn commands(&self, docker: &DockerChoice) -> Commands {
+        let host = &self.options.host;
+        let file = host
+            .kubeconfig
+            .as_ref()
+            .or(self.options.connection.kubeconfig.as_ref());
+        let host_flags = if host.is_given() {
+            flag("kubeconfig", file.and_then(|file| file.to_str()))
+                + &flag("context", host.context.as_deref())
+        } else {
+            " --context HOST-CONTEXT".to_owned()
         };
-        let file = connection.kubeconfig.as_deref().and_then(Path::to_str);
+        Commands {
+            kubectl: format!("kubectl{}", self.control_plane_flags()),
+            host: format!("kubectl{host_flags}"),
+            docker: self.docker_command(docker),
+        }
+    }
+
+    /// This plugin with the flags that reach the same servers.
+    pub fn own_command(&self) -> String {
+        let host = &self.options.host;
         format!(
-            "kubectl{}{}{}",
+            "kubectl karmada-{}{}{}{}",
+            self.plugin,
+            self.control_plane_flags(),
+            flag(
+                "host-kubeconfig",
+                host.kubeconfig.as_deref().and_then(Path::to_str)
+            ),
+            flag("host-context", host.context.as_deref()),
+        )
+    }
+
+    fn control_plane_flags(&self) -> String {
+        let connection = &self.options.connection;
+        let file = connection.kubeconfig.as_deref().and_then(Path::to_str);
+        let groups: String = connection
+            .impersonation
+            .groups
+            .iter()
+            .map(|group| flag("as-group", Some(group)))
+            .collect();
+        format!(
+            "{}{}{}{groups}",
             flag("kubeconfig", file),
             flag("context", connection.context.as_deref()),
             flag("as", connection.impersonation.user.as_deref()),
@@ -163,7 +230,7 @@ impl Access {
     }
 
     /// `docker` with the flags that reach the daemon as this run does.
-    pub fn docker_command(&self, choice: &DockerChoice) -> String {
+    fn docker_command(&self, choice: &DockerChoice) -> String {
         match choice {
             DockerChoice::Host(host) => format!("docker --host {}", shell_word(host)),
             DockerChoice::Context(context) => format!("docker --context {}", shell_word(context)),
@@ -179,6 +246,33 @@ impl Access {
             },
         }
     }
+}
+
+fn flag(name: &str, value: Option<&str>) -> String {
+    match value {
+        Some(value) => format!(" --{name} {}", shell_word(value)),
+        None => String::new(),
+    }
+}
+
+fn host(
+    options: &AccessOptions,
+    kubeconfig: &Kubeconfig,
+    connector: &Connector,
+    env: &Env,
+) -> Result<Option<ClusterClient>, Failure> {
+    let host = &options.host;
+    if !host.is_given() {
+        return Ok(None);
+    }
+    let connection = options
+        .connection
+        .for_context(host.kubeconfig.clone(), host.context.clone());
+    let client = match &host.kubeconfig {
+        Some(file) => connector.connect(&Kubeconfig::load(Some(file), env)?, &connection)?,
+        None => connector.connect(kubeconfig, &connection)?,
+    };
+    Ok(Some(client))
 }
 
 /// Whether the docker command finds the daemon in the same way without flags.

@@ -1,23 +1,27 @@
-//! Carries out a confirmed plan, step by step; the only file that sends writes.
+//! Carries out a confirmed plan, step by step; the only file that sends writes, with those below it.
 
 mod attachment;
+mod rollout;
 
+use std::time::Duration;
+
+use json_patch::Patch;
 use schemars::JsonSchema;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
 use crate::access::Access;
 use crate::backup::SavedStep;
-use crate::cluster::client::{DryRun as ServerDryRun, PatchKind};
+use crate::cluster::client::{ClusterClient, DryRun, PatchKind};
 use crate::cluster::object::ObjectReference;
 use crate::cluster::request_error::{RequestError, Sent};
 use crate::confirm::ConfirmedPlan;
 use crate::docker::client::Docker;
 use crate::interrupt::Interrupt;
-use crate::plan::{Action, Plan, Step, holds_result, unmet_precondition};
+use crate::plan::{Action, Plan, Server, Step, holds_result, unmet_precondition};
 
 /// How one step ended.
-#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(tag = "result", content = "detail", rename_all = "kebab-case")]
 pub enum StepResult {
     /// It was done; with a note where it was not done quite as planned.
@@ -60,47 +64,42 @@ impl Outcome {
 pub async fn read_before(plan: &Plan, access: &Access) -> Result<Vec<SavedStep>, String> {
     let mut saved = Vec::with_capacity(plan.steps.len());
     for step in &plan.steps {
-        let before = match &step.action {
-            Action::PatchObject { object, .. } => access
-                .control_plane()
-                .get::<Value>(&object.path())
-                .await
-                .map_err(|error| error.to_string())?,
-            Action::ConnectNetwork(attachment) | Action::DisconnectNetwork(attachment) => {
-                let container = docker(access)?
-                    .inspect(&attachment.container_id)
-                    .await
-                    .map_err(|error| error.to_string())?;
-                json!({ "container": container.name, "attachments": container.attachments })
-            }
-        };
         saved.push(SavedStep {
             step: step.clone(),
-            before,
+            before: before(&step.action, access).await?,
+            result: None,
         });
     }
     Ok(saved)
 }
 
-/// Carries out the plan. `begun` is told of each step before it is sent, `ended` of its result.
+/// Carries out the plan; `ended` is told of each step with its result. A roll-out may take as long as `patience`.
 ///
-/// A step that fails ends the steps of its subject, not those of others. A signal lets the running step finish and
-/// skips the rest.
+/// A step that fails ends the steps of its subject, not those of others. A restart is skipped when every change before
+/// it failed. A signal lets the running step finish and skips the rest.
 pub async fn apply(
     plan: ConfirmedPlan,
     access: &Access,
     interrupt: &Interrupt,
+    patience: Duration,
     mut ended: impl FnMut(&Step, &StepResult),
 ) -> Outcome {
     let mut outcome = Outcome::default();
     let mut failed = Vec::new();
     for step in plan.into_steps() {
+        let changed_nothing = !outcome.results.is_empty()
+            && !outcome
+                .results
+                .iter()
+                .any(|result| matches!(result, StepResult::Applied(_) | StepResult::Unchanged));
         let result = if interrupt.heard().is_some() {
             StepResult::Skipped("interrupted".to_owned())
         } else if failed.contains(&step.subject) {
             StepResult::Skipped(format!("an earlier step of {} failed", step.subject))
+        } else if changed_nothing && matches!(step.action, Action::Restart { .. }) {
+            StepResult::Skipped("no change that needs it was made".to_owned())
         } else {
-            carry_out(&step.action, access).await
+            carry_out(&step.action, access, interrupt, patience).await
         };
         if matches!(result, StepResult::Failed(_)) {
             failed.push(step.subject.clone());
@@ -115,49 +114,102 @@ pub async fn apply(
 pub async fn rehearse(plan: &Plan, access: &Access) -> Outcome {
     let mut outcome = Outcome::default();
     for step in &plan.steps {
-        outcome.results.push(match &step.action {
-            Action::PatchObject { object, patch, .. } => {
-                let body = serde_json::to_value(patch).unwrap_or_default();
-                let sent = access
-                    .control_plane()
-                    .patch(&object.path(), PatchKind::Json, &body, ServerDryRun::All)
-                    .await;
-                match sent {
-                    Ok(_) => StepResult::Applied(None),
-                    Err(error) => StepResult::Failed(error.to_string()),
-                }
-            }
+        let result = match &step.action {
+            Action::PatchObject {
+                server,
+                object,
+                patch,
+                ..
+            } => match access.server(*server) {
+                Ok(client) => sent_dry(client, object, patch).await,
+                Err(reason) => StepResult::Failed(reason),
+            },
+            Action::Restart { object, uid } => match access.server(Server::Host) {
+                Ok(client) => rollout::rehearse(client, object, uid).await,
+                Err(reason) => StepResult::Failed(reason),
+            },
             Action::ConnectNetwork(_) | Action::DisconnectNetwork(_) => {
                 StepResult::Skipped("Docker has no dry run".to_owned())
             }
-        });
+        };
+        outcome.results.push(result);
     }
     outcome
 }
 
-async fn carry_out(action: &Action, access: &Access) -> StepResult {
+async fn before(action: &Action, access: &Access) -> Result<Value, String> {
     match action {
-        Action::PatchObject { object, patch, .. } => patch_object(object, patch, access).await,
+        Action::PatchObject { server, object, .. } => access
+            .server(*server)?
+            .get::<Value>(&object.path())
+            .await
+            .map_err(|error| error.to_string()),
+        Action::Restart { object, .. } => access
+            .server(Server::Host)?
+            .get::<Value>(&object.path())
+            .await
+            .map_err(|error| error.to_string()),
+        Action::ConnectNetwork(attachment) | Action::DisconnectNetwork(attachment) => {
+            let container = docker(access)?
+                .inspect(&attachment.container_id)
+                .await
+                .map_err(|error| error.to_string())?;
+            Ok(json!({ "container": container.name, "attachments": container.attachments }))
+        }
+    }
+}
+
+async fn carry_out(
+    action: &Action,
+    access: &Access,
+    interrupt: &Interrupt,
+    patience: Duration,
+) -> StepResult {
+    let carried_out = match action {
+        Action::PatchObject {
+            server,
+            object,
+            patch,
+            ..
+        } => match access.server(*server) {
+            Ok(client) => Ok(patch_object(object, patch, client).await),
+            Err(reason) => Err(reason),
+        },
+        Action::Restart { object, uid } => match access.server(Server::Host) {
+            Ok(host) => Ok(rollout::restart(host, object, uid, patience, interrupt).await),
+            Err(reason) => Err(reason),
+        },
         Action::ConnectNetwork(attachment) => match docker(access) {
-            Ok(docker) => attachment::connect(docker, attachment).await,
-            Err(reason) => StepResult::Failed(reason),
+            Ok(docker) => Ok(attachment::connect(docker, attachment).await),
+            Err(reason) => Err(reason),
         },
         Action::DisconnectNetwork(attachment) => match docker(access) {
-            Ok(docker) => attachment::disconnect(docker, attachment).await,
-            Err(reason) => StepResult::Failed(reason),
+            Ok(docker) => Ok(attachment::disconnect(docker, attachment).await),
+            Err(reason) => Err(reason),
         },
+    };
+    carried_out.unwrap_or_else(StepResult::Failed)
+}
+
+async fn sent_dry(client: &ClusterClient, object: &ObjectReference, patch: &Patch) -> StepResult {
+    let body = serde_json::to_value(patch).unwrap_or_default();
+    match client
+        .patch(&object.path(), PatchKind::Json, &body, DryRun::All)
+        .await
+    {
+        Ok(_) => StepResult::Applied(None),
+        Err(error) => StepResult::Failed(error.to_string()),
     }
 }
 
 async fn patch_object(
     object: &ObjectReference,
-    patch: &json_patch::Patch,
-    access: &Access,
+    patch: &Patch,
+    client: &ClusterClient,
 ) -> StepResult {
     let body = serde_json::to_value(patch).unwrap_or_default();
-    let client = access.control_plane();
     let error = match client
-        .patch(&object.path(), PatchKind::Json, &body, ServerDryRun::Off)
+        .patch(&object.path(), PatchKind::Json, &body, DryRun::Off)
         .await
     {
         Ok(_) => return StepResult::Applied(None),
@@ -168,7 +220,9 @@ async fn patch_object(
     }
     // Whether the write was refused for a changed object, or done and its answer lost, only the object tells.
     match client.get::<Value>(&object.path()).await {
-        Ok(now) if holds_result(&now, patch) && error.code().is_some() => StepResult::Unchanged,
+        Ok(now) if holds_result(&now, patch) && error.code().is_some_and(|code| code < 500) => {
+            StepResult::Unchanged
+        }
         Ok(now) if holds_result(&now, patch) => StepResult::Applied(Some(
             "the answer was lost; the object was read again".to_owned(),
         )),

@@ -2,13 +2,14 @@
 
 use std::fs::{DirBuilder, File};
 use std::io::Write;
-use std::os::unix::fs::{DirBuilderExt, MetadataExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::apply::{Outcome, StepResult};
 use crate::env::Env;
 use crate::error::Explain;
 use crate::exit::Exit;
@@ -38,6 +39,9 @@ pub struct SavedStep {
     pub step: Step,
     /// The object as it was read before the first write: an API object, or a container's networks.
     pub before: Value,
+    /// How the step ended; `None` in a backup whose run was killed, where only the object tells.
+    #[serde(default)]
+    pub result: Option<StepResult>,
 }
 
 impl Backup {
@@ -46,25 +50,41 @@ impl Backup {
     /// # Errors
     /// When the folder or the file cannot be made; nothing of the plan has been written by then.
     pub fn write(&self, folder: &Path) -> Result<PathBuf, BackupError> {
-        let unwritable = |source| BackupError::Unwritable {
-            path: folder.to_path_buf(),
-            source,
-        };
-        let text = serde_json::to_vec_pretty(self).map_err(|error| unwritable(error.into()))?;
         own_folder(folder)?;
         let stamp = self.time.strftime("%Y%m%dT%H%M%S%.6fZ").to_string();
         let path = folder.join(format!("{}-{stamp}.json", self.plugin));
+        self.partial(folder)?
+            .persist_noclobber(&path)
+            .map_err(|error| unwritable(folder, error.error))?;
+        Ok(path)
+    }
+
+    /// Writes the results into the backup at this path, which stays complete at every moment.
+    ///
+    /// # Errors
+    /// When the file cannot be replaced; it is then as it was.
+    pub fn record(&mut self, outcome: &Outcome, path: &Path) -> Result<(), BackupError> {
+        for (saved, result) in self.steps.iter_mut().zip(&outcome.results) {
+            saved.result = Some(result.clone());
+        }
+        let folder = path.parent().unwrap_or(Path::new("."));
+        self.partial(folder)?
+            .persist(path)
+            .map_err(|error| unwritable(folder, error.error))?;
+        Ok(())
+    }
+
+    fn partial(&self, folder: &Path) -> Result<tempfile::NamedTempFile, BackupError> {
+        let failed = |source| unwritable(folder, source);
+        let text = serde_json::to_vec_pretty(self).map_err(|error| failed(error.into()))?;
         let mut partial = tempfile::Builder::new()
             .prefix(".partial-")
-            .permissions(std::os::unix::fs::PermissionsExt::from_mode(0o600))
+            .permissions(PermissionsExt::from_mode(0o600))
             .tempfile_in(folder)
-            .map_err(unwritable)?;
-        partial.write_all(&text).map_err(unwritable)?;
-        partial.as_file().sync_all().map_err(unwritable)?;
-        partial
-            .persist_noclobber(&path)
-            .map_err(|error| unwritable(error.error))?;
-        Ok(path)
+            .map_err(failed)?;
+        partial.write_all(&text).map_err(failed)?;
+        partial.as_file().sync_all().map_err(failed)?;
+        Ok(partial)
     }
 
     /// Reads a backup.
@@ -192,16 +212,13 @@ impl Explain for BackupError {
 pub const SCHEMA_VERSION: u32 = 1;
 
 fn own_folder(folder: &Path) -> Result<(), BackupError> {
-    let unwritable = |source| BackupError::Unwritable {
-        path: folder.to_path_buf(),
-        source,
-    };
     DirBuilder::new()
         .recursive(true)
         .mode(0o700)
         .create(folder)
-        .map_err(unwritable)?;
-    let metadata = std::fs::symlink_metadata(folder).map_err(unwritable)?;
+        .map_err(|source| unwritable(folder, source))?;
+    let metadata =
+        std::fs::symlink_metadata(folder).map_err(|source| unwritable(folder, source))?;
     let problem = if metadata.is_symlink() {
         Some("is a symbolic link")
     } else if metadata.mode() & 0o022 != 0 {
@@ -215,6 +232,13 @@ fn own_folder(folder: &Path) -> Result<(), BackupError> {
             problem,
         }),
         None => Ok(()),
+    }
+}
+
+fn unwritable(folder: &Path, source: std::io::Error) -> BackupError {
+    BackupError::Unwritable {
+        path: folder.to_path_buf(),
+        source,
     }
 }
 

@@ -1,5 +1,7 @@
 //! Karmada's own API types, as far as the repairs read them (`pkg/apis/cluster/v1alpha1/types.go`). Pure.
 
+use std::collections::BTreeMap;
+
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -28,6 +30,9 @@ pub struct Metadata {
     /// Raised by every change of the spec; 0 when the server sends none (Karmada before v1.6).
     #[serde(default)]
     pub generation: i64,
+    /// The annotations by name.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub annotations: BTreeMap<String, String>,
     /// When its deletion was asked for; `None` = it is not being deleted.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub deletion_timestamp: Option<String>,
@@ -52,6 +57,9 @@ pub struct ManagedFields {
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase")]
 pub struct ClusterSpec {
+    /// The UID of the member's namespace kube-system; `None` = not recorded.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub id: Option<String>,
     /// Who carries workloads to the member.
     #[serde(default)]
     pub sync_mode: SyncMode,

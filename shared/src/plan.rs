@@ -16,12 +16,23 @@ use crate::text::shell_word;
 pub struct Plan {
     /// The steps in the order in which they are done.
     pub steps: Vec<Step>,
+    /// What is proven once the steps are done and verified.
+    pub proofs: Vec<Proof>,
+}
+
+/// A proof that a member works, which writes objects of its own and removes them.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, JsonSchema)]
+pub struct Proof {
+    /// What is proven to work.
+    pub subject: Subject,
+    /// What is written, seen and removed: one clause without a final period.
+    pub summary: String,
 }
 
 impl Plan {
     /// Whether there is nothing to do.
     pub fn is_empty(&self) -> bool {
-        self.steps.is_empty()
+        self.steps.is_empty() && self.proofs.is_empty()
     }
 
     /// Whether a step cures this finding.
@@ -52,8 +63,10 @@ pub struct Step {
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 #[serde(tag = "action", rename_all = "kebab-case")]
 pub enum Action {
-    /// A JSON Patch (RFC 6902) on an object of the control plane; its `test` operations are the precondition.
+    /// A JSON Patch (RFC 6902) on an object; its `test` operations are the precondition.
     PatchObject {
+        /// Where the object is.
+        server: Server,
         /// The object.
         object: ObjectReference,
         /// The operations, `test` first.
@@ -65,6 +78,45 @@ pub enum Action {
     ConnectNetwork(NetworkAttachment),
     /// `POST /networks/{id}/disconnect` of the Docker Engine API; precondition: the container is on the network as it was connected.
     DisconnectNetwork(NetworkAttachment),
+    /// A roll-out restart of a Deployment on the host cluster, as `kubectl rollout restart` does it, waited for;
+    /// precondition: the Deployment is the same object (`metadata.uid`).
+    Restart {
+        /// The Deployment.
+        object: ObjectReference,
+        /// Its UID.
+        uid: String,
+    },
+}
+
+/// Which API server holds an object.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Server {
+    /// The Karmada control plane.
+    ControlPlane,
+    /// The cluster that runs the control plane.
+    Host,
+}
+
+/// The commands that reach the same servers as a run does, each with its flags.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Commands {
+    /// `kubectl` for the control plane.
+    pub kubectl: String,
+    /// `kubectl` for the cluster that runs the control plane; names a placeholder where no access was given.
+    pub host: String,
+    /// `docker` for the daemon.
+    pub docker: String,
+}
+
+impl Commands {
+    fn of(&self, server: Server) -> &str {
+        match server {
+            Server::ControlPlane => &self.kubectl,
+            Server::Host => &self.host,
+        }
+    }
 }
 
 /// A container's place on a Docker network.
@@ -94,7 +146,9 @@ impl Action {
     /// The object or container that is changed, as reports name it.
     pub fn target(&self) -> String {
         match self {
-            Action::PatchObject { object, .. } => object.to_string(),
+            Action::PatchObject { object, .. } | Action::Restart { object, .. } => {
+                object.to_string()
+            }
             Action::ConnectNetwork(attachment) | Action::DisconnectNetwork(attachment) => {
                 format!("container/{}", attachment.container)
             }
@@ -126,6 +180,7 @@ impl Action {
                 "disconnect container {} from network {}",
                 attachment.container, attachment.network
             ),
+            Action::Restart { object, .. } => format!("restart {object} and wait for its roll-out"),
         }
     }
 
@@ -133,14 +188,17 @@ impl Action {
     pub fn inverse(&self) -> Action {
         match self.clone() {
             Action::PatchObject {
+                server,
                 object,
                 patch,
                 inverse,
             } => Action::PatchObject {
+                server,
                 object,
                 patch: inverse,
                 inverse: patch,
             },
+            restart @ Action::Restart { .. } => restart,
             Action::ConnectNetwork(attachment) => Action::DisconnectNetwork(attachment),
             Action::DisconnectNetwork(attachment) => Action::ConnectNetwork(attachment),
         }
@@ -149,22 +207,43 @@ impl Action {
     /// The action as reports show it: the values of secrets are masked.
     pub fn masked(&self) -> Value {
         match self {
-            Action::PatchObject { object, patch, .. } => json!({
+            Action::PatchObject {
+                server,
+                object,
+                patch,
+                ..
+            } => json!({
                 "action": "patch-object",
+                "server": server,
                 "object": object,
                 "patch": visible_operations(object, patch),
             }),
-            Action::ConnectNetwork(_) | Action::DisconnectNetwork(_) => {
+            Action::ConnectNetwork(_) | Action::DisconnectNetwork(_) | Action::Restart { .. } => {
                 serde_json::to_value(self).unwrap_or_default()
             }
         }
     }
 
-    /// The command that does this by hand; `kubectl` and `docker` are those programs with the flags that reach the
-    /// same servers. Values of secrets are left out: such a patch is read from a file.
-    pub fn command(&self, kubectl: &str, docker: &str) -> String {
+    /// The command that does this by hand. Values of secrets are left out: such a patch is read from a file.
+    pub fn command(&self, commands: &Commands) -> String {
+        let docker = &commands.docker;
         match self {
-            Action::PatchObject { object, patch, .. } => {
+            Action::Restart { object, .. } => {
+                let namespace = object.namespace.as_deref().unwrap_or("default");
+                format!(
+                    "{kubectl} -n {namespace} rollout restart deployment {name} && {kubectl} -n {namespace} rollout status deployment {name}",
+                    kubectl = commands.host,
+                    namespace = shell_word(namespace),
+                    name = shell_word(&object.name)
+                )
+            }
+            Action::PatchObject {
+                server,
+                object,
+                patch,
+                ..
+            } => {
+                let kubectl = commands.of(*server);
                 let namespace = match &object.namespace {
                     Some(namespace) => format!(" -n {}", shell_word(namespace)),
                     None => String::new(),
@@ -233,6 +312,50 @@ pub fn set_value(path: &str, before: Option<&str>, generation: i64, after: &str)
     (patch(forward), patch(backward))
 }
 
+/// Both patches as one: the operations of `second` follow those of `first`, and are taken back before them.
+pub fn joined(first: (Patch, Patch), second: (Patch, Patch)) -> (Patch, Patch) {
+    let chain = |one: Patch, other: Patch| Patch(one.0.into_iter().chain(other.0).collect());
+    (chain(first.0, second.0), chain(second.1, first.1))
+}
+
+/// The patch that sets an annotation, and its inverse; `present` = the object has annotations, `before` = this one's
+/// value.
+pub fn set_annotation(
+    name: &str,
+    present: bool,
+    before: Option<&str>,
+    after: &str,
+) -> (Patch, Patch) {
+    let path = annotation_path(name);
+    let test_after = json!({"op": "test", "path": path, "value": after});
+    let (forward, backward) = match (present, before) {
+        (false, _) => (
+            json!([{"op": "add", "path": "/metadata/annotations", "value": {name: after}}]),
+            json!([test_after, {"op": "remove", "path": path}]),
+        ),
+        (true, None) => (
+            json!([{"op": "add", "path": path, "value": after}]),
+            json!([test_after, {"op": "remove", "path": path}]),
+        ),
+        (true, Some(before)) => (
+            json!([
+                {"op": "test", "path": path, "value": before},
+                {"op": "replace", "path": path, "value": after}
+            ]),
+            json!([test_after, {"op": "replace", "path": path, "value": before}]),
+        ),
+    };
+    (patch(forward), patch(backward))
+}
+
+/// The JSON Pointer (RFC 6901) of an annotation.
+pub fn annotation_path(name: &str) -> String {
+    format!(
+        "/metadata/annotations/{}",
+        name.replace('~', "~0").replace('/', "~1")
+    )
+}
+
 /// The patch `[test path = before, remove path]` and its inverse.
 pub fn remove_value(path: &str, before: &str) -> (Patch, Patch) {
     (
@@ -294,7 +417,16 @@ fn change(operation: &Value) -> Option<String> {
 /// Whether the object is as these operations leave it: each value set is there, each value removed is gone.
 pub fn holds_result(object: &Value, patch: &Patch) -> bool {
     patch.0.iter().all(|operation| match operation {
-        PatchOperation::Add(add) => object.pointer(add.path.as_str()) == Some(&add.value),
+        PatchOperation::Add(add) => {
+            let found = object.pointer(add.path.as_str());
+            // An object that was added as a whole may have got more since.
+            match (found, &add.value) {
+                (Some(Value::Object(found)), Value::Object(added)) => added
+                    .iter()
+                    .all(|(key, value)| found.get(key) == Some(value)),
+                (found, added) => found == Some(added),
+            }
+        }
         PatchOperation::Replace(replace) => {
             object.pointer(replace.path.as_str()) == Some(&replace.value)
         }

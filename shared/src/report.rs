@@ -12,9 +12,10 @@ use serde::Serialize;
 use serde_json::Value;
 
 use crate::apply::{Outcome, StepResult};
+use crate::driver::ProofResult;
 use crate::exit::Exit;
 use crate::finding::{FailOn, Finding, Severity, Subject, worst};
-use crate::plan::Plan;
+use crate::plan::{Plan, Proof};
 
 pub use table::{commands_text, findings_text, outcome_text, overview_text, plan_text, undo_text};
 
@@ -97,8 +98,15 @@ pub enum Verification {
         /// How long that took, in seconds.
         seconds: u64,
     },
-    /// The faults were still there at the deadline, or the wait was interrupted.
+    /// The faults were still there at the deadline.
     NotProven {
+        /// What was waited for.
+        waiting_for: String,
+        /// How long was waited, in seconds.
+        seconds: u64,
+    },
+    /// The wait was interrupted.
+    Interrupted {
         /// What was waited for.
         waiting_for: String,
         /// How long was waited, in seconds.
@@ -134,8 +142,22 @@ pub struct Report {
     /// The backup that `--undo` takes; absent when nothing was about to be written.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub backup: Option<PathBuf>,
-    /// Whether the repair was proven.
+    /// Whether the faults were seen to be gone.
     pub verification: Verification,
+    /// What was tried beyond that, to prove that the subjects work.
+    pub proofs: Vec<ProofReport>,
+}
+
+/// One proof.
+#[derive(Debug, Clone, Serialize, JsonSchema)]
+#[serde(rename_all = "camelCase")]
+pub struct ProofReport {
+    /// What is proven, and how.
+    #[serde(flatten)]
+    pub proof: Proof,
+    /// How it ended; absent when it was only planned.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub outcome: Option<ProofResult>,
 }
 
 /// One examined subject.
@@ -211,6 +233,29 @@ pub fn steps(plan: &Plan, outcome: Option<&Outcome>) -> Vec<StepReport> {
         .collect()
 }
 
+/// The proofs of a plan with what became of them; no results when they were only planned.
+pub fn proofs(plan: &Plan, results: &[ProofResult]) -> Vec<ProofReport> {
+    plan.proofs
+        .iter()
+        .enumerate()
+        .map(|(index, proof)| ProofReport {
+            proof: proof.clone(),
+            outcome: results.get(index).cloned(),
+        })
+        .collect()
+}
+
+/// What a confirmed plan came to.
+#[derive(Debug, Clone, Copy)]
+pub struct Ending<'a> {
+    /// The results of its steps.
+    pub outcome: &'a Outcome,
+    /// Whether the faults were seen to be gone.
+    pub verification: &'a Verification,
+    /// The results of its proofs.
+    pub proofs: &'a [ProofResult],
+}
+
 /// The exit code of a run that wrote nothing.
 pub fn exit_of_diagnosis(findings: &[Finding], fail_on: FailOn) -> Exit {
     match (worst(findings), fail_on) {
@@ -228,17 +273,17 @@ pub fn exit_of_diagnosis(findings: &[Finding], fail_on: FailOn) -> Exit {
 }
 
 /// The exit code of a run that carried out a plan; `findings` are those of the last observation.
-pub fn exit_of_repair(
-    outcome: &Outcome,
-    verification: &Verification,
-    findings: &[Finding],
-    fail_on: FailOn,
-) -> Exit {
-    if !outcome.is_complete() {
+pub fn exit_of_repair(ending: &Ending<'_>, findings: &[Finding], fail_on: FailOn) -> Exit {
+    let proven = ending.proofs.iter().all(|proof| match proof {
+        ProofResult::Passed(_) => true,
+        ProofResult::Failed(_) | ProofResult::Impossible(_) => false,
+        ProofResult::Skipped(_) => *ending.verification == Verification::SwitchedOff,
+    });
+    if !ending.outcome.is_complete() || !proven {
         return Exit::Incomplete;
     }
-    match verification {
-        Verification::NotProven { .. } => Exit::Incomplete,
+    match ending.verification {
+        Verification::NotProven { .. } | Verification::Interrupted { .. } => Exit::Incomplete,
         Verification::SwitchedOff => Exit::Healthy,
         Verification::NotNeeded | Verification::Passed { .. } => {
             exit_of_diagnosis(findings, fail_on)
@@ -257,7 +302,7 @@ pub fn verdict(exit: Exit, verification: &Verification) -> Verdict {
         (Exit::Unknown, _) => Verdict::Unknown,
         (Exit::Faults | Exit::Usage | Exit::Interrupted | Exit::Terminated | Exit::HungUp, _) => {
             Verdict::Faulty
-        },
+        }
     }
 }
 

@@ -5,18 +5,23 @@ use std::path::Path;
 use serde_json::Value;
 
 use crate::access::Access;
-use crate::apply::Outcome;
-use crate::backup::Backup;
+use crate::apply::{Outcome, StepResult};
+use crate::backup::{Backup, SavedStep};
+use crate::cli::docker::DockerChoice;
 use crate::clock;
 use crate::confirm::DryRun;
-use crate::driver::{Purpose, Run, Shown, VERSION};
+use crate::driver::{Purpose, Run, Shown};
 use crate::error::{Explain, Failure, UsageError};
 use crate::exit::Exit;
 use crate::plan::{Action, Plan, Step, holds_result, unmet_precondition};
-use crate::report::{self, Report, SCHEMA_VERSION, Verdict, Verification};
+use crate::report::{self, Verification};
 
 /// Reads the backup, plans its way back, and carries that out as any plan.
-pub(crate) async fn run(file: &Path, run: &Run<'_>) -> Result<Exit, Failure> {
+pub(crate) async fn run(
+    file: &Path,
+    run: &Run<'_>,
+    docker: &DockerChoice,
+) -> Result<Exit, Failure> {
     let backup = Backup::read(file)?;
     let access = run.access;
     if backup.plugin != access.plugin() {
@@ -41,25 +46,9 @@ pub(crate) async fn run(file: &Path, run: &Run<'_>) -> Result<Exit, Failure> {
         .with_hint("choose the other one with --context or --kubeconfig")
         .into());
     }
-    let plan = way_back(&backup, access).await?;
-    let mut shown = Shown {
-        format: run.options.format,
-        report: Report {
-            schema_version: SCHEMA_VERSION,
-            plugin: access.plugin().to_owned(),
-            plugin_version: VERSION.to_owned(),
-            time: clock::now(),
-            control_plane: access.control_plane().server().to_owned(),
-            verdict: Verdict::Healthy,
-            exit_code: 0,
-            subjects: Vec::new(),
-            findings: Vec::new(),
-            steps: report::steps(&plan, None),
-            backup: None,
-            verification: Verification::NotNeeded,
-        },
-        purpose: Purpose::Undo,
-    };
+    let plan = way_back(&backup, access, docker).await?;
+    let mut shown = Shown::new(run, Purpose::Undo, clock::now());
+    shown.report.steps = report::steps(&plan, None);
     if plan.is_empty() {
         return Ok(shown.end(Exit::Healthy));
     }
@@ -67,37 +56,41 @@ pub(crate) async fn run(file: &Path, run: &Run<'_>) -> Result<Exit, Failure> {
     if run.options.dry_run != DryRun::None || run.options.print_commands {
         return Ok(shown.end(Exit::Faults));
     }
-    let (outcome, path) = match run.carry_out(plan.clone(), &shown).await {
+    let done = match run.carry_out(plan.clone(), &shown).await {
         Ok(done) => done,
         Err(failure) => {
             shown.end(failure.exit());
             return Err(failure);
         }
     };
-    shown.report.backup = Some(path);
-    shown.report.steps = report::steps(&plan, Some(&outcome));
-    let (verification, exit) = verified(&outcome, &backup, access).await;
+    shown.report.backup = done.backup;
+    shown.report.steps = report::steps(&plan, Some(&done.outcome));
+    let (verification, exit) = verified(&done.outcome, &backup, access, docker).await;
     shown.report.verification = verification;
     Ok(shown.end(exit))
 }
 
 /// The state of the world was changed by somebody else since the backup.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot undo: {target} was changed since: {what}")]
-struct ChangedSince {
-    target: String,
-    what: String,
-}
+#[error("cannot undo, nothing was written: changed by others since that run: {}", .0.join("; "))]
+struct ChangedSince(Vec<String>);
 
 impl Explain for ChangedSince {
     fn exit(&self) -> Exit {
         Exit::Faults
     }
+
+    fn hint(&self) -> Option<String> {
+        Some(
+            "see what is there now, and change it by hand; the backup holds what was there before"
+                .to_owned(),
+        )
+    }
 }
 
 /// An object of the backup cannot be read.
 #[derive(Debug, thiserror::Error)]
-#[error("cannot undo: {target} cannot be read: {reason}")]
+#[error("cannot undo, nothing was written: {target} cannot be read: {reason}")]
 struct CannotRead {
     target: String,
     reason: String,
@@ -109,95 +102,136 @@ impl Explain for CannotRead {
     }
 }
 
-/// The inverse of each step that is in effect, last one first.
-async fn way_back(backup: &Backup, access: &Access) -> Result<Plan, Failure> {
-    let mut plan = Plan::default();
-    for saved in backup.steps.iter().rev() {
-        let step = &saved.step;
-        if is_in_effect(step, access).await? {
-            let action = step.action.inverse();
-            plan.steps.push(Step {
-                subject: step.subject.clone(),
-                command: action.command(&access.kubectl(), "docker"),
-                action,
-                reason: format!("the run of {} did the opposite", backup.time),
-                caution: None,
-                cures: Vec::new(),
-            });
+/// Where an object stands between before and after a step.
+enum State {
+    /// As the step left it.
+    After,
+    /// As it was before, or the step never reached it.
+    Before,
+    /// Neither.
+    Changed(String),
+}
+
+/// The inverse of each step that is in effect, last one first; what was restarted is restarted again, at the end.
+async fn way_back(
+    backup: &Backup,
+    access: &Access,
+    docker: &DockerChoice,
+) -> Result<Plan, Failure> {
+    let commands = access.commands(docker);
+    let step_back = |step: &Step| {
+        let action = step.action.inverse();
+        Step {
+            subject: step.subject.clone(),
+            command: action.command(&commands),
+            action,
+            reason: format!("the run of {} did the opposite", backup.time),
+            caution: None,
+            cures: Vec::new(),
         }
+    };
+    let mut plan = Plan::default();
+    let mut changed = Vec::new();
+    for saved in backup.steps.iter().rev() {
+        match state(saved, access, docker).await? {
+            State::After => plan.steps.push(step_back(&saved.step)),
+            State::Before => {}
+            State::Changed(what) => changed.push(what),
+        }
+    }
+    if !changed.is_empty() {
+        return Err(ChangedSince(changed).into());
+    }
+    if !plan.steps.is_empty() {
+        let restarts = backup.steps.iter().filter(|saved| {
+            matches!(saved.step.action, Action::Restart { .. })
+                && !matches!(saved.result, Some(StepResult::Skipped(_)))
+        });
+        plan.steps.extend(restarts.map(|saved| Step {
+            reason: "it keeps connections to the addresses that are taken back".to_owned(),
+            ..step_back(&saved.step)
+        }));
     }
     Ok(plan)
 }
 
-async fn is_in_effect(step: &Step, access: &Access) -> Result<bool, Failure> {
+async fn state(
+    saved: &SavedStep,
+    access: &Access,
+    docker: &DockerChoice,
+) -> Result<State, Failure> {
+    let step = &saved.step;
     let target = step.action.target();
+    let cannot_read = |reason: String| CannotRead {
+        target: target.clone(),
+        reason,
+    };
     match &step.action {
+        Action::Restart { .. } => Ok(State::Before),
         Action::PatchObject {
+            server,
             object,
             patch,
-            inverse,
+            ..
         } => {
             let now: Value = access
-                .control_plane()
+                .server(*server)
+                .map_err(cannot_read)?
                 .get(&object.path())
                 .await
-                .map_err(|error| CannotRead {
-                    target: target.clone(),
-                    reason: error.to_string(),
-                })?;
-            if holds_result(&now, patch) {
-                return Ok(true);
-            }
-            match unmet_precondition(&now, patch) {
-                None => Ok(false),
-                Some(_) if holds_result(&now, inverse) => Ok(false),
-                Some(path) => Err(ChangedSince { target, what: path }.into()),
-            }
+                .map_err(|error| cannot_read(error.to_string()))?;
+            let was_done = matches!(saved.result, None | Some(StepResult::Applied(_)));
+            Ok(if holds_result(&now, patch) {
+                State::After
+            } else if !was_done {
+                State::Before
+            } else {
+                match unmet_precondition(&now, patch) {
+                    None => State::Before,
+                    Some(path) => State::Changed(format!("{target} {path}")),
+                }
+            })
         }
         Action::ConnectNetwork(attachment) | Action::DisconnectNetwork(attachment) => {
-            let docker = access.docker(&Default::default())?;
-            let on = match docker.inspect(&attachment.container_id).await {
-                Ok(container) => container.attachments.contains_key(&attachment.network),
-                Err(error) => {
-                    return Err(CannotRead {
-                        target,
-                        reason: error.to_string(),
-                    }
-                    .into());
-                }
-            };
-            Ok(on == matches!(step.action, Action::ConnectNetwork(_)))
+            let container = access
+                .docker(docker)?
+                .inspect(&attachment.container_id)
+                .await
+                .map_err(|error| cannot_read(error.to_string()))?;
+            let on = container.attachments.contains_key(&attachment.network);
+            let unchanged = saved.result == Some(StepResult::Unchanged);
+            let in_effect = on == matches!(step.action, Action::ConnectNetwork(_)) && !unchanged;
+            Ok(if in_effect {
+                State::After
+            } else {
+                State::Before
+            })
         }
     }
 }
 
-async fn verified(outcome: &Outcome, backup: &Backup, access: &Access) -> (Verification, Exit) {
+async fn verified(
+    outcome: &Outcome,
+    backup: &Backup,
+    access: &Access,
+    docker: &DockerChoice,
+) -> (Verification, Exit) {
     if !outcome.is_complete() {
         return (Verification::NotNeeded, Exit::Incomplete);
     }
-    match way_back(backup, access).await {
-        Ok(plan) if plan.is_empty() => (Verification::Passed { seconds: 0 }, Exit::Healthy),
-        Ok(plan) => {
-            let waiting_for = plan
-                .steps
-                .iter()
-                .map(|step| step.action.sentence())
-                .collect::<Vec<_>>()
-                .join("; ");
-            (
-                Verification::NotProven {
-                    waiting_for,
-                    seconds: 0,
-                },
-                Exit::Incomplete,
-            )
-        }
-        Err(failure) => (
-            Verification::NotProven {
-                waiting_for: failure.to_string(),
-                seconds: 0,
-            },
-            Exit::Incomplete,
-        ),
-    }
+    let left = match way_back(backup, access, docker).await {
+        Ok(plan) if plan.is_empty() => return (Verification::Passed { seconds: 0 }, Exit::Healthy),
+        Ok(plan) => plan
+            .steps
+            .iter()
+            .map(|step| step.action.sentence())
+            .collect::<Vec<_>>()
+            .join("; "),
+        Err(failure) => failure.to_string(),
+    };
+    let not_proven = Verification::NotProven {
+        waiting_for: left,
+        seconds: 0,
+    };
+    (not_proven, Exit::Incomplete)
 }

@@ -4,11 +4,12 @@ use tabled::builder::Builder;
 use tabled::settings::{Alignment, Padding, Style};
 
 use crate::apply::StepResult;
+use crate::driver::ProofResult;
 use crate::exit::Exit;
 use crate::finding::Finding;
 use crate::io::severity_word;
 use crate::plan::Plan;
-use crate::report::{Overview, Verdict, Verification};
+use crate::report::{Overview, Report, Verdict, Verification};
 use crate::text::{escaped, harmless};
 
 /// The overview as a table with upper-case headings and three spaces between the columns; empty without rows.
@@ -64,9 +65,10 @@ pub fn findings_text(findings: &[Finding]) -> String {
     text
 }
 
-/// The plan, each step with its reason, its caution and the command that does the same.
+/// The plan, each step with its reason, its caution and the command that does the same, then the proofs.
 pub fn plan_text(plan: &Plan) -> String {
     let mut text = match plan.steps.len() {
+        0 => "Plan:\n".to_owned(),
         1 => "Plan, 1 step:\n".to_owned(),
         count => format!("Plan, {count} steps:\n"),
     };
@@ -81,6 +83,9 @@ pub fn plan_text(plan: &Plan) -> String {
             text.push_str(&format!("     caution: {}\n", harmless(caution)));
         }
         text.push_str(&format!("     same as: {}\n", escaped(&step.command)));
+    }
+    for proof in &plan.proofs {
+        text.push_str(&format!("  prove: {}\n", harmless(&proof.summary)));
     }
     text
 }
@@ -114,20 +119,46 @@ pub fn undo_text(exit: Exit, verification: &Verification) -> String {
     }
 }
 
-/// The end of a repair in one line.
-pub fn outcome_text(verdict: Verdict, verification: &Verification, remaining: usize) -> String {
+/// The proofs with their results, and the end of a repair in one line; `remaining` errors are left.
+pub fn outcome_text(report: &Report, remaining: usize) -> String {
+    let mut text = String::new();
+    for proof in &report.proofs {
+        if let Some(outcome) = &proof.outcome {
+            let subject = harmless(&proof.proof.subject.to_string());
+            text.push_str(&format!("{subject}: {}\n", proof_text(outcome)));
+        }
+    }
     let faults = match remaining {
         1 => "1 fault remains".to_owned(),
         count => format!("{count} faults remain"),
     };
-    match (verdict, verification) {
+    let done = report
+        .steps
+        .iter()
+        .filter(|step| {
+            matches!(
+                step.outcome,
+                Some(StepResult::Applied(_) | StepResult::Unchanged)
+            )
+        })
+        .count();
+    let of_all = format!("{done} of {} steps are done", report.steps.len());
+    text.push_str(&match (report.verdict, &report.verification) {
         (Verdict::Healthy, _) => "Nothing to repair.\n".to_owned(),
         (Verdict::Unknown, _) => {
             "No fault was found, but not everything could be read: the answer is unknown.\n"
                 .to_owned()
         }
+        (Verdict::Repaired, Verification::Passed { .. }) if report.steps.is_empty() => {
+            "Proven.\n".to_owned()
+        }
         (Verdict::Repaired, Verification::Passed { seconds }) => {
-            format!("Repaired, and verified after {seconds} s.\n")
+            let proven = if report.proofs.is_empty() {
+                "verified"
+            } else {
+                "proven"
+            };
+            format!("Repaired, and {proven} after {seconds} s.\n")
         }
         (Verdict::PartlyRepaired, _) => {
             format!("The plan was carried out and verified; {faults} that it does not cure.\n")
@@ -140,12 +171,29 @@ pub fn outcome_text(verdict: Verdict, verification: &Verification, remaining: us
                 seconds,
             },
         ) => format!(
-            "Not proven: after {seconds} s still waiting for {}.\n",
+            "Not proven, {of_all}: after {seconds} s still waiting for {}.\n",
             harmless(waiting_for)
         ),
-        (Verdict::Incomplete, _) => "The repair is not complete.\n".to_owned(),
+        (Verdict::Incomplete, Verification::Interrupted { waiting_for, .. }) => format!(
+            "Interrupted, {of_all}: what was not seen yet: {}.\n",
+            harmless(waiting_for)
+        ),
+        (Verdict::Incomplete, _) if done < report.steps.len() => {
+            format!("The repair is not complete: {of_all}.\n")
+        }
+        (Verdict::Incomplete, _) => "Repaired, delivery not proven.\n".to_owned(),
         (Verdict::Undone, _) => String::new(),
         (Verdict::Faulty | Verdict::Repaired, _) => format!("{faults}.\n"),
+    });
+    text
+}
+
+fn proof_text(outcome: &ProofResult) -> String {
+    match outcome {
+        ProofResult::Passed(seen) => format!("proven: {}", harmless(seen)),
+        ProofResult::Failed(seen) => format!("not proven: {}", harmless(seen)),
+        ProofResult::Impossible(why) => format!("could not be proven: {}", harmless(why)),
+        ProofResult::Skipped(why) => format!("not proven: {}", harmless(why)),
     }
 }
 

@@ -52,6 +52,35 @@ fn a_repair_that_is_not_complete_or_not_proven_exits_with_4() {
     assert_eq!(exit(&skipped, &passed, &[]), Exit::Incomplete);
 }
 
+#[test]
+fn a_proof_that_did_not_pass_is_an_incomplete_repair_unless_it_was_switched_off() {
+    let outcome = Outcome {
+        results: vec![StepResult::Applied(None)],
+    };
+    let exit = |verification: &Verification, proof: ProofResult| {
+        let ending = Ending {
+            outcome: &outcome,
+            verification,
+            proofs: &[ProofResult::Passed(String::new()), proof],
+        };
+        exit_of_repair(&ending, &[], FailOn::Error)
+    };
+    let text = String::new;
+    let passed = Verification::Passed { seconds: 1 };
+    assert_eq!(exit(&passed, ProofResult::Passed(text())), Exit::Healthy);
+    assert_eq!(exit(&passed, ProofResult::Failed(text())), Exit::Incomplete);
+    assert_eq!(
+        exit(&passed, ProofResult::Impossible(text())),
+        Exit::Incomplete
+    );
+    assert_eq!(
+        exit(&passed, ProofResult::Skipped(text())),
+        Exit::Incomplete
+    );
+    let off = Verification::SwitchedOff;
+    assert_eq!(exit(&off, ProofResult::Skipped(text())), Exit::Healthy);
+}
+
 /// `UPDATE=1 cargo test -p karmada-repair schema` writes the file anew.
 #[test]
 fn the_published_schema_is_the_one_that_reports_follow() {

@@ -1,0 +1,161 @@
+//! A Deployment of the host cluster is restarted, and its roll-out waited for.
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use crate::apply::StepResult;
+use crate::clock::{self, Deadline};
+use crate::cluster::client::{ClusterClient, DryRun, PatchKind};
+use crate::cluster::object::ObjectReference;
+use crate::cluster::request_error::RequestError;
+use crate::interrupt::Interrupt;
+use crate::text::seconds;
+
+/// Sets the annotation that `kubectl rollout restart` sets, and waits until all replicas are new and available.
+pub(super) async fn restart(
+    host: &ClusterClient,
+    object: &ObjectReference,
+    uid: &str,
+    allowed: Duration,
+    interrupt: &Interrupt,
+) -> StepResult {
+    let body = patch(uid);
+    let restarted: Value = match host
+        .patch(&object.path(), PatchKind::Merge, &body, DryRun::Off)
+        .await
+    {
+        Ok(restarted) => restarted,
+        Err(error) => return StepResult::Failed(explained(object, &error)),
+    };
+    let generation = restarted["metadata"]["generation"]
+        .as_i64()
+        .unwrap_or_default();
+    let deadline = Deadline::after(allowed);
+    let mut state = "its roll-out has not begun".to_owned();
+    while !deadline.passed() {
+        match host.get::<Value>(&object.path()).await {
+            Ok(now) => match unfinished(&now, generation) {
+                None => return StepResult::Applied(None),
+                Some(unfinished) => state = unfinished,
+            },
+            Err(error) => state = error.to_string(),
+        }
+        if interrupt.heard().is_some() {
+            return StepResult::Failed(format!(
+                "{object} was restarted, and the wait for it interrupted: {state}"
+            ));
+        }
+        tokio::select! {
+            () = tokio::time::sleep(BETWEEN_LOOKS) => {}
+            _ = interrupt.wait() => {}
+        }
+    }
+    StepResult::Failed(format!(
+        "{object} was restarted, and its roll-out is not complete after {}: {state}",
+        seconds(allowed)
+    ))
+}
+
+/// Sends the same request with `dryRun=All`.
+pub(super) async fn rehearse(
+    host: &ClusterClient,
+    object: &ObjectReference,
+    uid: &str,
+) -> StepResult {
+    match host
+        .patch(&object.path(), PatchKind::Merge, &patch(uid), DryRun::All)
+        .await
+    {
+        Ok(_) => StepResult::Applied(None),
+        Err(error) => StepResult::Failed(explained(object, &error)),
+    }
+}
+
+/// A UID in a patch is a precondition: the server answers 409 when the object is another one by now.
+fn patch(uid: &str) -> Value {
+    json!({
+        "metadata": {"uid": uid},
+        "spec": {"template": {"metadata": {"annotations": {
+            "kubectl.kubernetes.io/restartedAt": clock::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string()
+        }}}}
+    })
+}
+
+fn explained(object: &ObjectReference, error: &RequestError) -> String {
+    if error.is_conflict() {
+        format!("conflict: {object} is another object by now; run again to see it as it is")
+    } else {
+        error.to_string()
+    }
+}
+
+/// What is missing for the roll-out of this generation, as `kubectl rollout status` judges it; `None` = nothing.
+fn unfinished(deployment: &Value, generation: i64) -> Option<String> {
+    let status = |field: &str| deployment["status"][field].as_i64().unwrap_or_default();
+    let wanted = deployment["spec"]["replicas"].as_i64().unwrap_or(1);
+    if status("observedGeneration") < generation {
+        return Some("its controller has not seen the restart".to_owned());
+    }
+    let (updated, all, available) = (
+        status("updatedReplicas"),
+        status("replicas"),
+        status("availableReplicas"),
+    );
+    if updated < wanted {
+        Some(format!("{updated} of {wanted} replicas are new"))
+    } else if all > updated {
+        Some(format!("{} old replicas are still there", all - updated))
+    } else if available < updated {
+        Some(format!(
+            "{available} of {updated} new replicas are available"
+        ))
+    } else {
+        None
+    }
+}
+
+const BETWEEN_LOOKS: Duration = Duration::from_millis(250);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_roll_out_is_complete_when_all_replicas_are_new_and_available() {
+        let deployment = |observed: i64, updated: i64, all: i64, available: i64| {
+            json!({
+                "spec": {"replicas": 2},
+                "status": {
+                    "observedGeneration": observed,
+                    "updatedReplicas": updated,
+                    "replicas": all,
+                    "availableReplicas": available
+                }
+            })
+        };
+        let cases = [
+            (
+                deployment(6, 2, 2, 2),
+                Some("its controller has not seen the restart"),
+            ),
+            (deployment(7, 1, 3, 2), Some("1 of 2 replicas are new")),
+            (
+                deployment(7, 2, 3, 3),
+                Some("1 old replicas are still there"),
+            ),
+            (
+                deployment(7, 2, 2, 1),
+                Some("1 of 2 new replicas are available"),
+            ),
+            (deployment(7, 2, 2, 2), None),
+        ];
+        for (deployment, expected) in cases {
+            assert_eq!(
+                unfinished(&deployment, 7).as_deref(),
+                expected,
+                "{deployment}"
+            );
+        }
+    }
+}
