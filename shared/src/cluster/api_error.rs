@@ -6,6 +6,7 @@ use http::{HeaderMap, Method, StatusCode};
 use serde::Deserialize;
 
 use crate::cluster::resource_path::ResourcePath;
+use crate::cluster::shell_word::shell_word;
 
 /// A refusal by an API server: an answer outside 2xx.
 ///
@@ -99,7 +100,7 @@ impl ApiError {
             command.push_str(&format!(" --namespace {namespace}"));
         }
         if let Some(context) = context {
-            command.push_str(&format!(" --context {context}"));
+            command.push_str(&format!(" --context {}", shell_word(context)));
         }
         Some(command)
     }
@@ -234,20 +235,20 @@ fn generic(method: &Method, path: &str, status: StatusCode, body: &str) -> (&'st
             "InternalError",
             "an error on the server has prevented the request from succeeding",
         ),
-        _ => (
-            "",
-            "the server answered neither with success nor with an error",
-        ),
+        _ => ("", "the server refused the request"),
     };
     let target = target(method, path);
     let message = match (status.as_u16(), body) {
-        (_, "") => format!("{message} ({target})"),
-        (500 | 501 | 502 | 505.., body) => {
+        (code @ ..400, _) => format!("the server answered {code} instead of a result ({target})"),
+        (500..=502 | 505.., body) if !body.is_empty() => {
             format!(
                 "an error on the server ({body:?}) has prevented the request from succeeding ({target})"
             )
         }
-        (_, body) => format!("{message} ({target}): {body:?}"),
+        (403 | 406 | 415 | 503, body) if !body.is_empty() => {
+            format!("{message}: {body} ({target})")
+        }
+        _ => format!("{message} ({target})"),
     };
     (reason, message)
 }

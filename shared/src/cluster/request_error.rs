@@ -7,6 +7,7 @@ use std::time::Duration;
 use crate::cluster::api_error::ApiError;
 use crate::cluster::credential_plugin::CredentialPluginError;
 use crate::cluster::error::ClusterError;
+use crate::cluster::shell_word::shell_word;
 use crate::cluster::tls_fault::TlsFault;
 use crate::error::Explain;
 use crate::exit::Exit;
@@ -287,12 +288,14 @@ impl fmt::Display for Peer {
 
 fn with_context(command: &str, context: Option<&str>) -> String {
     match context {
-        Some(context) => format!("{command} --context {context}"),
+        Some(context) => format!("{command} --context {}", shell_word(context)),
         None => command.to_owned(),
     }
 }
 
 fn timeout_text(peer: &Peer, after: &Duration, connecting: bool, request: &str) -> String {
+    let tenths = after.as_millis().div_ceil(100) as u64;
+    let after = Duration::from_millis(tenths * 100);
     match connecting {
         true => format!(
             "unable to connect to the server: dial {}: i/o timeout after {after:?}",
