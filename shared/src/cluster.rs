@@ -19,6 +19,7 @@ pub(crate) mod material;
 pub(crate) mod resource_path;
 pub(crate) mod retry;
 pub(crate) mod selection;
+pub(crate) mod server_text;
 pub(crate) mod session;
 pub(crate) mod shell_word;
 pub(crate) mod transport;

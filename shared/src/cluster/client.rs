@@ -32,7 +32,6 @@ pub struct ClusterClient {
 
 pub(crate) struct Inner {
     pub(crate) peer: Arc<Peer>,
-    pub(crate) user_label: String,
     pub(crate) sessions: Sessions,
     pub(crate) deadline: Duration,
     pub(crate) field_manager: String,
@@ -48,6 +47,11 @@ impl ClusterClient {
     /// The context that led here; `None` = the command line or the pod's environment did.
     pub fn context(&self) -> Option<&str> {
         self.inner.peer.context.as_deref()
+    }
+
+    /// The flags that lead kubectl to the same server as the same identity, as far as that needs no secret.
+    pub fn kubectl_flags(&self) -> &[String] {
+        &self.inner.peer.kubectl_flags
     }
 
     /// The server as errors call it.
@@ -263,7 +267,7 @@ impl ClusterClient {
                 peer: &self.inner.peer,
                 request: request_text(request),
                 elapsed: started.elapsed(),
-                user_label: &self.inner.user_label,
+                user_label: &self.inner.sessions.user_label,
             };
             attempt.failure(&error)
         };

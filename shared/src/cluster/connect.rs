@@ -79,26 +79,37 @@ impl Connector {
             }
             (selection, _) => selection?,
         };
-        self.client(&selection, options)
+        self.client(
+            &selection,
+            options,
+            kubectl_flags(kubeconfig, &selection, options),
+        )
     }
 
-    fn client(
+    pub(crate) fn client(
         &self,
         selection: &Selection,
         options: &ConnectionOptions,
+        kubectl_flags: Vec<String>,
     ) -> Result<ClusterClient, ClusterError> {
         let deadline = options.request_timeout.unwrap_or(DEFAULT_DEADLINE);
         let mut config = material::config(selection, &self.proxies)?;
         // A little less than the deadline, so that a dead address is told from a slow server.
         config.connect_timeout = Some(deadline.mul_f32(0.9));
         config.headers.push((USER_AGENT, self.user_agent()));
-        let user_label = selection.user_label.clone();
-        let peer = Arc::new(peer(selection, &config));
-        let sessions = Sessions::new(config, self.plugin(selection)?, options.request_timeout)?;
+        let peer = Arc::new(Peer {
+            kubectl_flags,
+            ..peer(selection, &config)
+        });
+        let sessions = Sessions::new(
+            config,
+            self.plugin(selection)?,
+            options.request_timeout,
+            selection.user_label.clone(),
+        )?;
         Ok(ClusterClient {
             inner: Arc::new(Inner {
                 peer,
-                user_label,
                 sessions,
                 deadline,
                 field_manager: self.identity.name.clone(),
@@ -138,8 +149,44 @@ fn peer(selection: &Selection, config: &Config) -> Peer {
             .to_owned(),
         address: address(server),
         proxy: config.proxy_url.as_ref().map(address),
+        kubectl_flags: Vec::new(),
         proxy_variable,
     }
+}
+
+fn kubectl_flags(
+    kubeconfig: &Kubeconfig,
+    selection: &Selection,
+    options: &ConnectionOptions,
+) -> Vec<String> {
+    let file = options
+        .kubeconfig
+        .as_ref()
+        .filter(|_| kubeconfig.is_explicit());
+    let flags = [
+        (
+            "--kubeconfig",
+            file.map(|path| path.to_string_lossy().into_owned()),
+        ),
+        ("--context", selection.context.clone()),
+        ("--cluster", options.cluster.clone()),
+        ("--user", options.user.clone()),
+        ("--server", options.server.as_deref().map(without_userinfo)),
+        ("--as", options.impersonation.user.clone()),
+        ("--as-uid", options.impersonation.uid.clone()),
+    ];
+    let groups = options
+        .impersonation
+        .groups
+        .iter()
+        .map(|group| ("--as-group", group.clone()));
+    let given = flags
+        .into_iter()
+        .filter_map(|(flag, value)| Some((flag, value?)));
+    given
+        .chain(groups)
+        .flat_map(|(flag, value)| [flag.to_owned(), value])
+        .collect()
 }
 
 /// The API server that the environment of a pod names.
@@ -156,7 +203,11 @@ fn pod_server(env: &Env) -> Option<String> {
 
 /// The cluster of this pod as its service account
 /// (<https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/>).
-fn in_pod(server: &str, service_account: &Path, options: &ConnectionOptions) -> Selection {
+pub(crate) fn in_pod(
+    server: &str,
+    service_account: &Path,
+    options: &ConnectionOptions,
+) -> Selection {
     let file = |name: &str| Some(service_account.join(name).to_string_lossy().into_owned());
     let impersonation = options.impersonation.clone();
     Selection {

@@ -118,14 +118,7 @@ impl Explain for ControlPlaneError {
         match self {
             ControlPlaneError::NotKarmada { others, .. } => Some(others.hint()),
             ControlPlaneError::Unavailable { peer, .. } => {
-                let context = peer
-                    .context
-                    .as_ref()
-                    .map(|context| format!(" --context {}", shell_word(context)))
-                    .unwrap_or_default();
-                Some(format!(
-                    "run kubectl get apiservice v1alpha1.{GROUP}{context}"
-                ))
+                Some(peer.command(&format!("run kubectl get apiservice v1alpha1.{GROUP}")))
             }
             ControlPlaneError::Request(error) => error.hint(),
         }

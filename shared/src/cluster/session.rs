@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use kube::client::{ClientBuilder, RustlsTlsError};
+use kube::client::{ClientBuilder, RustlsTlsError as TlsError};
 use kube::{Client, Config};
 use tokio::sync::Mutex;
 
@@ -18,6 +18,8 @@ pub(crate) struct Sessions {
     config: Config,
     plugin: Option<CredentialPlugin>,
     plugin_deadline: Duration,
+    /// What errors call the user.
+    pub(crate) user_label: String,
     current: Mutex<Option<Session>>,
 }
 
@@ -35,11 +37,12 @@ impl Sessions {
         config: Config,
         plugin: Option<CredentialPlugin>,
         deadline: Option<Duration>,
+        user_label: String,
     ) -> Result<Sessions, ClusterError> {
         let current = match plugin {
             Some(_) => None,
             None => Some(Session {
-                client: build(config.clone())?,
+                client: build(config.clone(), &user_label)?,
                 expires: None,
                 number: 0,
             }),
@@ -47,6 +50,7 @@ impl Sessions {
         Ok(Sessions {
             config,
             plugin,
+            user_label,
             plugin_deadline: deadline.unwrap_or(PLUGIN_DEADLINE),
             current: Mutex::new(current),
         })
@@ -60,10 +64,10 @@ impl Sessions {
                 .expires
                 .is_none_or(|expires| expires > Timestamp::now())
         };
-        let number = match (&self.plugin, current.as_ref().filter(lasts)) {
-            (_, Some(session)) => return Ok(session.clone()),
-            (_, None) => current.as_ref().map_or(0, |session| session.number + 1),
-        };
+        if let Some(session) = current.as_ref().filter(lasts) {
+            return Ok(session.clone());
+        }
+        let number = current.as_ref().map_or(0, |session| session.number + 1);
         let mut config = self.config.clone();
         let mut expires = None;
         if let Some(plugin) = &self.plugin {
@@ -75,7 +79,7 @@ impl Sessions {
             credentials.apply_to(&mut config.auth_info);
             expires = credentials.expires;
         }
-        let client = build(config)
+        let client = build(config, &self.user_label)
             .map_err(Box::new)
             .map_err(RequestError::Setup)?;
         let session = Session {
@@ -100,22 +104,31 @@ impl Sessions {
     }
 }
 
-fn build(config: Config) -> Result<Client, ClusterError> {
+/// `user_label`: what errors call the user whose certificate and key are in the configuration.
+fn build(config: Config, user_label: &str) -> Result<Client, ClusterError> {
     let server = without_userinfo(&config.cluster_url.to_string());
     let has_authorities = config.root_cert.is_some();
     let builder = ClientBuilder::try_from(config).map_err(|error| {
-        let deepest = causes(&error)
+        let problem = causes(&error)
             .last()
             .map(ToString::to_string)
             .unwrap_or_default();
         match &error {
-            kube::Error::RustlsTls(RustlsTlsError::AddRootCertificate(_)) if !has_authorities => {
+            kube::Error::RustlsTls(TlsError::AddRootCertificate(_)) if !has_authorities => {
                 ClusterError::NoTrustedAuthority { server }
             }
-            _ => ClusterError::Setup {
-                server,
-                problem: deepest,
+            kube::Error::RustlsTls(
+                TlsError::InvalidIdentityPem(_)
+                | TlsError::MissingPrivateKey
+                | TlsError::MissingCertificate
+                | TlsError::InvalidPrivateKey(_)
+                | TlsError::UnknownPrivateKeyFormat,
+            ) => ClusterError::UnusableMaterial {
+                what: "client-key",
+                of: user_label.to_owned(),
+                problem: format!("cannot be used: {problem}"),
             },
+            _ => ClusterError::Setup { server, problem },
         }
     })?;
     Ok(builder.build())

@@ -1,6 +1,7 @@
 //! Tests that need files, a server or a credential plugin.
 
 mod client;
+mod connect;
 mod control_plane;
 mod credential_plugin;
 mod fake_server;

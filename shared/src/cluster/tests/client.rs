@@ -8,12 +8,13 @@ use std::time::{Duration, Instant};
 
 use http::{Request, StatusCode};
 use serde_json::{Value, json};
-use tokio::net::TcpListener;
+use tokio::io::AsyncWriteExt;
+use tokio::net::{TcpListener, TcpStream};
 
 use crate::cluster::client::{DryRun, PatchKind, Preconditions};
 use crate::cluster::options::{ConnectionOptions, Impersonation};
 use crate::cluster::request_error::{RequestError, Sent};
-use crate::cluster::tests::fake_server::{FakeServer, Reply, connector_with};
+use crate::cluster::tests::fake_server::{FakeServer, Reply, connector_with, read_request};
 use crate::env::Env;
 use crate::error::Explain;
 
@@ -262,6 +263,51 @@ async fn says_what_is_invalid_field_by_field() {
     let expected =
         "the request is invalid: the server rejected our request due to an error in our request";
     assert_eq!(test_failed.to_string(), expected);
+}
+
+#[tokio::test]
+async fn repeats_no_object_that_is_refused() {
+    let object = format!("{{\\\"data\\\":\\\"{}\\\"}}", "s3cr3t".repeat(50));
+    let message = format!("patch: Invalid value: \"{object}\": json: cannot unmarshal number");
+    let body = json!({"kind": "Status", "code": 422, "reason": "Invalid", "message": format!(" \"\" is invalid: {message}"),
+        "details": {"causes": [{"field": "patch", "message": message.strip_prefix("patch: "), "reason": "FieldValueInvalid"}]}});
+    let (error, _) = patch_error([Reply::json("422 X", &body.to_string())]).await;
+    let expected =
+        "the request is invalid: patch: Invalid value: \"...\": json: cannot unmarshal number";
+    assert_eq!(error.to_string(), expected);
+    assert!(!format!("{error:?}").contains("s3cr3t"), "{error:?}");
+}
+
+#[tokio::test]
+async fn repeats_nothing_of_a_secret_that_is_refused() {
+    let secret = "/api/v1/namespaces/karmada-cluster/secrets/a";
+    let invalid = json!({"kind": "Status", "code": 422, "reason": "Invalid", "message": "data[x]: Invalid value: s3cr3t",
+        "details": {"kind": "Secret", "name": "a", "causes": [{"field": "data[x]", "message": "Invalid value: s3cr3t"}]}});
+    let bad = json!({"kind": "Status", "code": 400, "reason": "BadRequest", "message": "bigger context ...|s3cr3t|..."});
+    let table = [
+        (
+            Reply::json("422 X", &invalid.to_string()),
+            "the Secret \"a\" is invalid: data[x]: Invalid value",
+        ),
+        (
+            Reply::json("400 X", &bad.to_string()),
+            "error from server (BadRequest): the server rejected our request for an unknown reason (put secrets a)",
+        ),
+        (
+            Reply::with("400 X", "text/plain", "", "s3cr3t"),
+            "error from server (BadRequest): the server rejected our request for an unknown reason (put secrets a)",
+        ),
+    ];
+    for (reply, expected) in table {
+        let server = FakeServer::start([reply]).await;
+        let client = server.client(ConnectionOptions::default());
+        let error = client
+            .replace(secret, &json!({}), DryRun::Off)
+            .await
+            .unwrap_err();
+        assert_eq!(error.to_string(), expected);
+        assert!(!format!("{error:?}").contains("s3cr3t"), "{error:?}");
+    }
 }
 
 #[tokio::test]
@@ -543,4 +589,72 @@ async fn names_the_proxy_that_does_not_answer() {
         "to go around the proxy of HTTPS_PROXY, run export NO_PROXY=\"$NO_PROXY,172.18.0.3\"";
     assert_eq!(error.hint().as_deref(), Some(hint));
     assert!(!format!("{error:?}").contains("pw"));
+}
+
+#[tokio::test]
+async fn tunnels_through_the_proxy_of_the_environment() {
+    let server = FakeServer::start([Reply::json("200 OK", "{}")]).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+    let proxy = format!("http://jane:pw@{}", listener.local_addr().unwrap());
+    let port = server.port;
+    let tunnel = tokio::spawn(async move {
+        let (mut near, _) = listener.accept().await.unwrap();
+        let request = read_request(&mut near).await.unwrap();
+        near.write_all(b"HTTP/1.1 200 OK\r\n\r\n").await.unwrap();
+        let mut far = TcpStream::connect(("127.0.0.1", port)).await.unwrap();
+        let _ = tokio::io::copy_bidirectional(&mut near, &mut far).await;
+        request
+    });
+    let options = ConnectionOptions {
+        server: Some("https://karmada.example.org:5443".to_owned()),
+        tls_server_name: Some("127.0.0.1".to_owned()),
+        ..ConnectionOptions::default()
+    };
+    let connector = connector_with(&Env::of([("https_proxy", &proxy)]), Arc::new(|_: &str| {}));
+    let client = connector
+        .connect(&server.kubeconfig("{token: t}"), &options)
+        .unwrap();
+    client.get::<Value>("/version").await.unwrap();
+    drop(client);
+    let request = tunnel.await.unwrap();
+    assert!(
+        request.starts_with("CONNECT karmada.example.org:5443 HTTP/1.1\r\n"),
+        "{request}"
+    );
+    assert!(
+        request
+            .to_lowercase()
+            .contains("proxy-authorization: basic amfuztpwdw=="),
+        "{request}"
+    );
+}
+
+#[tokio::test]
+async fn says_that_the_proxy_refuses() {
+    let server = FakeServer::start([]).await;
+    let proxy = FakeServer::without_tls([Reply::Bytes(
+        "HTTP/1.1 407 Proxy Authentication Required\r\n\r\n".to_owned(),
+    )])
+    .await;
+    let options = ConnectionOptions {
+        server: Some("https://karmada.example.org:5443".to_owned()),
+        ..ConnectionOptions::default()
+    };
+    let address = format!("127.0.0.1:{}", proxy.port);
+    let connector = connector_with(
+        &Env::of([("HTTPS_PROXY", &address)]),
+        Arc::new(|_: &str| {}),
+    );
+    let client = connector
+        .connect(&server.kubeconfig("{token: t}"), &options)
+        .unwrap();
+    let error = client.get::<Value>("/version").await.unwrap_err();
+    let expected = format!(
+        "unable to connect to the server: dial proxy {address} to the server karmada.example.org:5443"
+    );
+    assert_eq!(error.to_string(), expected);
+    assert_eq!(
+        error.source().unwrap().to_string(),
+        "tunnel error: proxy authorization required"
+    );
 }

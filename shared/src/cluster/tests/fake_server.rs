@@ -228,7 +228,8 @@ async fn answer(
     }
 }
 
-async fn read_request(stream: &mut (impl AsyncReadExt + Unpin)) -> Option<String> {
+/// Head and body of one request; `None` = the connection ended.
+pub(crate) async fn read_request(stream: &mut (impl AsyncReadExt + Unpin)) -> Option<String> {
     let mut bytes = Vec::new();
     loop {
         let mut chunk = [0; 4096];
