@@ -121,8 +121,7 @@ impl Explain for CredentialPluginError {
     }
 }
 
-/// A command that prints credentials, checked but not run.
-#[derive(Debug, Clone)]
+/// A command that prints credentials, checked but not run; not shown when debugged, its arguments may be secret.
 pub(crate) struct CredentialPlugin {
     command: String,
     exec: ExecConfig,
@@ -131,7 +130,6 @@ pub(crate) struct CredentialPlugin {
 }
 
 /// What a plugin gave: a token, a client certificate with its key, or both.
-#[derive(Debug)]
 pub(crate) struct PluginCredentials {
     pub(crate) token: Option<SecretString>,
     /// Certificate and key in PEM.

@@ -183,6 +183,20 @@ async fn acts_as_someone_else_below_a_path_prefix() {
 }
 
 #[tokio::test]
+async fn asks_for_compressed_answers_unless_told_not_to() {
+    for disable_compression in [false, true] {
+        let server = FakeServer::start([Reply::json("200 OK", "{}")]).await;
+        let client = server.client(ConnectionOptions {
+            disable_compression,
+            ..ConnectionOptions::default()
+        });
+        client.get::<Value>("/version").await.unwrap();
+        let is_asked = server.requests()[0].contains("accept-encoding: gzip\r\n");
+        assert_eq!(is_asked, !disable_compression);
+    }
+}
+
+#[tokio::test]
 async fn says_refusals_in_kubectls_words() {
     let forbidden =
         "clusters.cluster.karmada.io \"a\" is forbidden: User \"u\" cannot get resource";
@@ -430,9 +444,9 @@ async fn tells_a_dead_address_from_a_slow_server() {
     });
     let error = client.get::<Value>(CLUSTER).await.unwrap_err();
     let expected = format!(
-        "unable to connect to the server: dial server 127.0.0.1:{port}: i/o timeout after 300ms"
+        "unable to connect to the server: dial server 127.0.0.1:{port}: i/o timeout after "
     );
-    assert_eq!(error.to_string(), expected);
+    assert!(error.to_string().starts_with(&expected), "{error}");
     assert!(error.is_timeout());
     assert_eq!(error.was_sent(), Sent::No);
 }
