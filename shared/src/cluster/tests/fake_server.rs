@@ -12,16 +12,18 @@ use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use rustls::{RootCertStore, ServerConfig};
+use serde_json::{Value, json};
 use tempfile::TempDir;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-use crate::cluster::client::ClusterClient;
+use crate::cluster::client::{ClusterClient, DryRun, PatchKind};
 use crate::cluster::connect::{ClientIdentity, Connector};
 use crate::cluster::kubeconfig::Kubeconfig;
 use crate::cluster::options::ConnectionOptions;
+use crate::cluster::request_error::RequestError;
 use crate::cluster::warnings::WarningSink;
 use crate::env::Env;
 
@@ -185,6 +187,25 @@ pub(crate) fn connector_with(env: &Env, warnings: WarningSink) -> Connector {
     Connector::new(env, identity, false, warnings)
 }
 
+/// What a GET of the cluster ends with, and how often it was sent.
+pub(crate) async fn get_error(replies: impl IntoIterator<Item = Reply>) -> (RequestError, usize) {
+    let server = FakeServer::start(replies).await;
+    let client = server.client(ConnectionOptions::default());
+    let error = client.get::<Value>(CLUSTER).await.unwrap_err();
+    (error, server.requests().len())
+}
+
+/// What a PATCH of the cluster ends with, and how often it was sent.
+pub(crate) async fn patch_error(replies: impl IntoIterator<Item = Reply>) -> (RequestError, usize) {
+    let server = FakeServer::start(replies).await;
+    let client = server.client(ConnectionOptions::default());
+    let error = client
+        .patch(CLUSTER, PatchKind::Json, &json!([]), DryRun::Off)
+        .await
+        .unwrap_err();
+    (error, server.requests().len())
+}
+
 type Replies = Arc<Mutex<VecDeque<Reply>>>;
 type Requests = Arc<Mutex<Vec<String>>>;
 
@@ -295,3 +316,5 @@ fn tls(
 
 /// The first byte of a TLS connection (RFC 8446 5.1).
 const TLS_HANDSHAKE: u8 = 22;
+
+pub(crate) const CLUSTER: &str = "/apis/cluster.karmada.io/v1alpha1/clusters/a";
