@@ -21,7 +21,6 @@ pub(crate) mod retry;
 pub(crate) mod selection;
 pub(crate) mod server_text;
 pub(crate) mod session;
-pub(crate) mod shell_word;
 pub(crate) mod transport;
 
 #[cfg(test)]

@@ -257,7 +257,7 @@ pub fn verdict(exit: Exit, verification: &Verification) -> Verdict {
         (Exit::Unknown, _) => Verdict::Unknown,
         (Exit::Faults | Exit::Usage | Exit::Interrupted | Exit::Terminated | Exit::HungUp, _) => {
             Verdict::Faulty
-        },
+        }
     }
 }
 

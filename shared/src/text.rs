@@ -41,7 +41,12 @@ pub fn near_matches<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) ->
     let wanted = name.to_lowercase();
     let mut scored: Vec<(f64, &str)> = known
         .into_iter()
-        .map(|candidate| (strsim::jaro_winkler(&wanted, &candidate.to_lowercase()), candidate))
+        .map(|candidate| {
+            (
+                strsim::jaro_winkler(&wanted, &candidate.to_lowercase()),
+                candidate,
+            )
+        })
         .filter(|(score, candidate)| *score > 0.75 || candidate.to_lowercase().contains(&wanted))
         .collect();
     scored.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(b.1)));

@@ -8,6 +8,8 @@ use serde::de::DeserializeOwned;
 use serde::{Deserialize, Deserializer};
 use serde_json::Value;
 
+use crate::cluster::server_text::shortened;
+
 /// An answer of any code.
 #[derive(Clone)]
 pub struct Answer {
@@ -31,15 +33,15 @@ impl fmt::Debug for Answer {
 }
 
 impl Answer {
-    /// The words of the answer: the `message` of a Kubernetes Status, else the body as text.
+    /// The words of the answer, without long quotations: the `message` of a Kubernetes Status, else the body as text.
     pub fn message(&self) -> String {
         let status: Option<Value> = serde_json::from_slice(&self.body).ok();
         let message = status
             .as_ref()
             .and_then(|status| status.get("message")?.as_str());
         match message {
-            Some(message) => message.to_owned(),
-            None => String::from_utf8_lossy(&self.body).trim().to_owned(),
+            Some(message) => shortened(message),
+            None => shortened(String::from_utf8_lossy(&self.body).trim()),
         }
     }
 

@@ -7,7 +7,7 @@ use serde::Deserialize;
 
 use crate::cluster::resource_path::ResourcePath;
 use crate::cluster::server_text::{leads_to_secrets, shortened, without_value};
-use crate::cluster::shell_word::shell_word;
+use crate::text::shell_word;
 
 /// A refusal by an API server: an answer outside 2xx.
 ///

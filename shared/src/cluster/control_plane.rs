@@ -11,9 +11,9 @@ use crate::cluster::connect::Connector;
 use crate::cluster::kubeconfig::{ContextSummary, Kubeconfig};
 use crate::cluster::options::ConnectionOptions;
 use crate::cluster::request_error::{Peer, RequestError};
-use crate::cluster::shell_word::shell_word;
 use crate::error::Explain;
 use crate::exit::Exit;
+use crate::text::shell_word;
 
 /// Why the clusters of a federation cannot be listed.
 #[derive(Debug, thiserror::Error)]

@@ -17,9 +17,9 @@ use tokio::process::Command;
 use tokio::time::timeout;
 
 use crate::cluster::selection::Selection;
-use crate::cluster::shell_word::shell_word;
 use crate::error::Explain;
 use crate::exit::Exit;
+use crate::text::shell_word;
 
 /// Why a credential plugin or an auth provider gave no credentials; never with anything it printed.
 #[derive(Debug, thiserror::Error)]

@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 
 use crate::cluster::credential_plugin::CredentialPluginError;
-use crate::cluster::shell_word::shell_word;
 use crate::error::Explain;
 use crate::exit::Exit;
+use crate::text::shell_word;
 
 /// Why no connection to a cluster can be set up.
 #[derive(Debug, thiserror::Error)]

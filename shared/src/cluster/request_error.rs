@@ -7,10 +7,10 @@ use std::time::Duration;
 use crate::cluster::api_error::ApiError;
 use crate::cluster::credential_plugin::CredentialPluginError;
 use crate::cluster::error::ClusterError;
-use crate::cluster::shell_word::shell_word;
 use crate::cluster::tls_fault::TlsFault;
 use crate::error::Explain;
 use crate::exit::Exit;
+use crate::text::shell_word;
 
 /// Why a request to an API server gave no result; the text is kubectl's, with a lower-case first letter.
 #[derive(Debug, thiserror::Error)]
@@ -236,10 +236,7 @@ impl Explain for RequestError {
 impl Peer {
     /// A kubectl command line for this server.
     pub(crate) fn command(&self, command: &str) -> String {
-        let words = self
-            .kubectl_flags
-            .iter()
-            .map(|word| shell_word(word).into_owned());
+        let words = self.kubectl_flags.iter().map(|word| shell_word(word));
         std::iter::once(command.to_owned())
             .chain(words)
             .collect::<Vec<_>>()

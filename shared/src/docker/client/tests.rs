@@ -234,4 +234,3 @@ async fn knows_podman_and_old_docker_by_their_version() {
         assert_eq!(version.orders_interfaces(), orders_interfaces, "{body}");
     }
 }
-
