@@ -1,5 +1,6 @@
 //! Kubernetes: which cluster a kubeconfig means, and the only client that talks to one.
 
+pub mod answer;
 pub mod api_error;
 pub mod client;
 pub mod connect;
@@ -18,9 +19,9 @@ pub(crate) mod material;
 pub(crate) mod resource_path;
 pub(crate) mod retry;
 pub(crate) mod selection;
+pub(crate) mod server_text;
+pub(crate) mod session;
 pub(crate) mod transport;
 
 #[cfg(test)]
-mod client_tests;
-#[cfg(test)]
-mod fake_server;
+mod tests;

@@ -4,7 +4,8 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::Args;
+use clap::builder::{OsStringValueParser, TypedValueParser};
+use clap::{Args, ValueHint};
 use jiff::fmt::friendly::SpanParser;
 use secrecy::SecretString;
 
@@ -16,7 +17,7 @@ use crate::error::UsageError;
 #[command(next_help_heading = "Connection")]
 pub struct ConnectionFlags {
     /// Path to the kubeconfig file of the Karmada control plane
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path(), value_hint = ValueHint::FilePath)]
     kubeconfig: Option<PathBuf>,
     /// The name of the kubeconfig context of the Karmada control plane
     #[arg(long, value_name = "NAME")]
@@ -43,13 +44,13 @@ pub struct ConnectionFlags {
     #[arg(long, value_name = "PASSWORD", value_parser = secret)]
     password: Option<SecretString>,
     /// Path to a cert file for the certificate authority
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path(), value_hint = ValueHint::FilePath)]
     certificate_authority: Option<PathBuf>,
     /// Path to a client certificate file for TLS
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path(), value_hint = ValueHint::FilePath)]
     client_certificate: Option<PathBuf>,
     /// Path to a client key file for TLS
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path(), value_hint = ValueHint::FilePath)]
     client_key: Option<PathBuf>,
     /// Server name to use for server certificate validation
     #[arg(long, value_name = "NAME")]
@@ -97,20 +98,20 @@ impl ConnectionFlags {
             ));
         }
         Ok(ConnectionOptions {
-            kubeconfig: self.kubeconfig.filter(|path| !path.as_os_str().is_empty()),
+            kubeconfig: filled_path(self.kubeconfig),
             context,
             cluster: filled(self.cluster),
             user: filled(self.user),
             server: filled(self.server),
             tls_server_name: filled(self.tls_server_name),
-            certificate_authority: self.certificate_authority,
+            certificate_authority: filled_path(self.certificate_authority),
             insecure_skip_tls_verify: self.insecure_skip_tls_verify,
             disable_compression: self.disable_compression,
             token: self.token,
             username: filled(self.username),
             password: self.password,
-            client_certificate: self.client_certificate,
-            client_key: self.client_key,
+            client_certificate: filled_path(self.client_certificate),
+            client_key: filled_path(self.client_key),
             impersonation: Impersonation {
                 user: filled(self.as_user),
                 uid: filled(self.as_uid),
@@ -131,7 +132,7 @@ impl ConnectionFlags {
 #[command(next_help_heading = "Connection")]
 pub struct MemberFlags {
     /// Path to the kubeconfig file of the member clusters
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path(), value_hint = ValueHint::FilePath)]
     cluster_kubeconfig: Option<PathBuf>,
     /// The name of the kubeconfig context of a member cluster; MEMBER= can be left out when one member is selected
     #[arg(long, value_name = "[MEMBER=]CONTEXT")]
@@ -145,9 +146,7 @@ impl MemberFlags {
     /// Two contexts for one member.
     pub fn resolve(self) -> Result<MemberOptions, UsageError> {
         let mut options = MemberOptions {
-            kubeconfig: self
-                .cluster_kubeconfig
-                .filter(|path| !path.as_os_str().is_empty()),
+            kubeconfig: filled_path(self.cluster_kubeconfig),
             ..MemberOptions::default()
         };
         for value in self
@@ -239,7 +238,7 @@ impl MemberOptions {
 #[command(next_help_heading = "Connection")]
 pub struct HostFlags {
     /// Path to the kubeconfig file of the cluster that runs Karmada
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", value_parser = path(), value_hint = ValueHint::FilePath)]
     host_kubeconfig: Option<PathBuf>,
     /// The name of the kubeconfig context of the cluster that runs Karmada
     #[arg(long, value_name = "NAME")]
@@ -256,9 +255,7 @@ impl HostFlags {
     /// None so far; the signature is that of the other groups.
     pub fn resolve(self) -> Result<HostOptions, UsageError> {
         Ok(HostOptions {
-            kubeconfig: self
-                .host_kubeconfig
-                .filter(|path| !path.as_os_str().is_empty()),
+            kubeconfig: filled_path(self.host_kubeconfig),
             context: filled(self.host_context),
             karmada_namespace: filled(self.karmada_namespace),
         })
@@ -334,8 +331,20 @@ fn filled(value: Option<String>) -> Option<String> {
     value.filter(|value| !value.is_empty())
 }
 
+/// A path as kubectl takes it: empty means that the flag is not there.
+fn path() -> impl TypedValueParser<Value = PathBuf> {
+    OsStringValueParser::new().map(PathBuf::from)
+}
+
+fn filled_path(path: Option<PathBuf>) -> Option<PathBuf> {
+    path.filter(|path| !path.as_os_str().is_empty())
+}
+
 fn secret(value: &str) -> Result<SecretString, std::convert::Infallible> {
     Ok(SecretString::from(value))
 }
 
 const LONGEST_REQUEST: Duration = Duration::from_secs(600);
+
+#[cfg(test)]
+mod tests;

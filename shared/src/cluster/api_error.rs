@@ -6,6 +6,8 @@ use http::{HeaderMap, Method, StatusCode};
 use serde::Deserialize;
 
 use crate::cluster::resource_path::ResourcePath;
+use crate::cluster::server_text::{leads_to_secrets, shortened, without_value};
+use crate::text::shell_word;
 
 /// A refusal by an API server: an answer outside 2xx.
 ///
@@ -56,20 +58,34 @@ impl ApiError {
             Ok(described) if described.kind == "Status" => Some(described),
             _ => None,
         };
-        let (generic_reason, generic_message) =
-            generic(method, path, status, &plain_text(headers, body));
+        // What is refused as invalid may be quoted back, and it may be a Secret.
+        let may_quote = leads_to_secrets(path) && matches!(status.as_u16(), 400 | 422);
+        let text = if may_quote {
+            String::new()
+        } else {
+            plain_text(headers, body)
+        };
+        let (generic_reason, generic_message) = generic(method, path, status, &text);
         let described = described.unwrap_or_else(|| StatusBody {
             reason: Some(generic_reason.to_owned()),
             ..StatusBody::default()
         });
         let details = described.details.unwrap_or_default();
+        let message = described
+            .message
+            .filter(|message| !message.is_empty() && !may_quote);
+        let cause = |cause: CauseBody| ApiCause {
+            field: cause.field.unwrap_or_default(),
+            message: match (cause.message.unwrap_or_default(), may_quote) {
+                (message, true) => without_value(&message),
+                (message, false) => shortened(&message),
+            },
+            reason: cause.reason.unwrap_or_default(),
+        };
         ApiError {
             code: status.as_u16(),
             reason: described.reason.unwrap_or_default(),
-            message: described
-                .message
-                .filter(|message| !message.is_empty())
-                .unwrap_or(generic_message),
+            message: message.map_or(generic_message, |message| shortened(&message)),
             verb: method.as_str().to_lowercase(),
             path: path.to_owned(),
             kind: details.kind.unwrap_or_default(),
@@ -78,13 +94,14 @@ impl ApiError {
                 .causes
                 .unwrap_or_default()
                 .into_iter()
-                .map(ApiCause::from)
+                .map(cause)
                 .collect(),
         }
     }
 
-    /// A command that shows whether the verb is allowed; `None` = the path is about no resource.
-    pub(crate) fn permission_check(&self, context: Option<&str>) -> Option<String> {
+    /// A command that shows whether the verb is allowed, without the flags that lead to the server; `None` = the path
+    /// is about no resource.
+    pub(crate) fn permission_check(&self) -> Option<String> {
         let resource = ResourcePath::of(&self.path)?;
         let method = Method::from_bytes(self.verb.to_uppercase().as_bytes()).ok()?;
         let mut command = format!(
@@ -93,13 +110,10 @@ impl ApiError {
             resource.qualified()
         );
         if let Some(subresource) = &resource.subresource {
-            command.push_str(&format!(" --subresource={subresource}"));
+            command.push_str(&format!(" --subresource={}", shell_word(subresource)));
         }
         if let Some(namespace) = &resource.namespace {
-            command.push_str(&format!(" --namespace {namespace}"));
-        }
-        if let Some(context) = context {
-            command.push_str(&format!(" --context {context}"));
+            command.push_str(&format!(" --namespace {}", shell_word(namespace)));
         }
         Some(command)
     }
@@ -125,19 +139,20 @@ impl fmt::Display for ApiError {
 
 impl ApiError {
     fn invalid(&self) -> String {
-        if self.kind.is_empty() || self.name.is_empty() {
-            return format!("the request is invalid: {}", self.message);
-        }
+        let subject = match (self.kind.as_str(), self.name.as_str()) {
+            ("", "") => "the request is invalid".to_owned(),
+            (kind, name) => format!("the {kind} \"{name}\" is invalid"),
+        };
         let mut causes: Vec<String> = self.causes.iter().map(ApiCause::to_string).collect();
         causes.dedup();
-        match causes.is_empty() {
-            true => format!("the {} \"{}\" is invalid", self.kind, self.name),
-            false => format!(
-                "the {} \"{}\" is invalid: {}",
-                self.kind,
-                self.name,
-                causes.join("; ")
-            ),
+        match (
+            causes.is_empty(),
+            self.kind.is_empty() && self.name.is_empty(),
+        ) {
+            (false, _) => format!("{subject}: {}", causes.join("; ")),
+            (true, true) => format!("{subject}: {}", self.message),
+            // The message says no more than kind and name.
+            (true, false) => subject,
         }
     }
 }
@@ -172,16 +187,6 @@ struct CauseBody {
     field: Option<String>,
     message: Option<String>,
     reason: Option<String>,
-}
-
-impl From<CauseBody> for ApiCause {
-    fn from(body: CauseBody) -> ApiCause {
-        ApiCause {
-            field: body.field.unwrap_or_default(),
-            message: body.message.unwrap_or_default(),
-            reason: body.reason.unwrap_or_default(),
-        }
-    }
 }
 
 /// Reason and message for an answer that is no `Status` (apimachinery `NewGenericServerResponse`).
@@ -234,20 +239,20 @@ fn generic(method: &Method, path: &str, status: StatusCode, body: &str) -> (&'st
             "InternalError",
             "an error on the server has prevented the request from succeeding",
         ),
-        _ => (
-            "",
-            "the server answered neither with success nor with an error",
-        ),
+        _ => ("", "the server refused the request"),
     };
     let target = target(method, path);
     let message = match (status.as_u16(), body) {
-        (_, "") => format!("{message} ({target})"),
-        (500 | 501 | 502 | 505.., body) => {
+        (code @ ..400, _) => format!("the server answered {code} instead of a result ({target})"),
+        (500..=502 | 505.., body) if !body.is_empty() => {
             format!(
                 "an error on the server ({body:?}) has prevented the request from succeeding ({target})"
             )
         }
-        (_, body) => format!("{message} ({target}): {body:?}"),
+        (403 | 406 | 415 | 503, body) if !body.is_empty() => {
+            format!("{message}: {body} ({target})")
+        }
+        _ => format!("{message} ({target})"),
     };
     (reason, message)
 }

@@ -5,18 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{ACCEPT, CONTENT_TYPE};
-use http::{HeaderMap, Method, Request, StatusCode};
+use http::{Method, Request, StatusCode};
 use http_body_util::BodyExt;
 use kube::client::Body;
-use serde::Deserialize;
+use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 use tokio::time::{Instant, sleep_until, timeout_at};
 
+pub use crate::cluster::answer::{Answer, List};
 use crate::cluster::api_error::ApiError;
-use crate::cluster::connect::{Session, Sessions};
 use crate::cluster::request_error::{Peer, RequestError};
 use crate::cluster::retry::{RetryOn, may_repeat_after_reset, retry_after};
+use crate::cluster::session::{Session, Sessions};
 use crate::cluster::transport::Attempt;
 use crate::cluster::warnings::Warnings;
 
@@ -31,7 +32,6 @@ pub struct ClusterClient {
 
 pub(crate) struct Inner {
     pub(crate) peer: Arc<Peer>,
-    pub(crate) user_label: String,
     pub(crate) sessions: Sessions,
     pub(crate) deadline: Duration,
     pub(crate) field_manager: String,
@@ -47,6 +47,11 @@ impl ClusterClient {
     /// The context that led here; `None` = the command line or the pod's environment did.
     pub fn context(&self) -> Option<&str> {
         self.inner.peer.context.as_deref()
+    }
+
+    /// The flags that lead kubectl to the same server as the same identity, as far as that needs no secret.
+    pub fn kubectl_flags(&self) -> &[String] {
+        &self.inner.peer.kubectl_flags
     }
 
     /// The server as errors call it.
@@ -69,14 +74,7 @@ impl ClusterClient {
 
     /// Reads all objects of a kind with one request, without paging.
     pub async fn list<T: DeserializeOwned>(&self, path: &str) -> Result<List<T>, RequestError> {
-        let list: ListBody<T> = self.get(path).await?;
-        Ok(List {
-            items: list.items.unwrap_or_default(),
-            resource_version: list
-                .metadata
-                .resource_version
-                .filter(|version| !version.is_empty()),
-        })
+        self.get(path).await
     }
 
     /// Patches an object and returns it as it is then.
@@ -128,7 +126,7 @@ impl ClusterClient {
         let body = json!({
             "apiVersion": "v1",
             "kind": "DeleteOptions",
-            "preconditions": { "uid": only_if.uid, "resourceVersion": only_if.resource_version },
+            "preconditions": only_if,
         });
         self.write(Method::DELETE, &self.write_path(path, dry_run), JSON, &body)
             .await
@@ -196,10 +194,10 @@ impl ClusterClient {
                 peer: Arc::clone(&self.inner.peer),
             });
         }
-        serde_json::from_slice(&answer.body).map_err(|error| RequestError::Malformed {
+        answer.decode().map_err(|problem| RequestError::Malformed {
             peer: Arc::clone(&self.inner.peer),
             request: request_text(&request),
-            problem: decoding_problem(&error, &answer.headers),
+            problem,
         })
     }
 
@@ -269,7 +267,7 @@ impl ClusterClient {
                 peer: &self.inner.peer,
                 request: request_text(request),
                 elapsed: started.elapsed(),
-                user_label: &self.inner.user_label,
+                user_label: &self.inner.sessions.user_label,
             };
             attempt.failure(&error)
         };
@@ -296,15 +294,6 @@ impl fmt::Debug for ClusterClient {
             .field("peer", &self.inner.peer)
             .finish_non_exhaustive()
     }
-}
-
-/// All objects of a kind.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct List<T> {
-    /// In the server's order.
-    pub items: Vec<T>,
-    /// The version of the list; `None` = the server gave none.
-    pub resource_version: Option<String>,
 }
 
 /// How the body of a patch is meant.
@@ -341,63 +330,15 @@ pub enum DryRun {
 }
 
 /// What must still be true of an object that is to be deleted; `None` = anything.
-#[derive(Debug, Clone, Default, PartialEq, Eq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
 pub struct Preconditions {
     /// As in `metadata.uid`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub uid: Option<String>,
     /// As in `metadata.resourceVersion`.
+    #[serde(skip_serializing_if = "Option::is_none")]
     pub resource_version: Option<String>,
-}
-
-/// An answer of any code.
-#[derive(Clone)]
-pub struct Answer {
-    /// The HTTP status.
-    pub status: StatusCode,
-    /// The HTTP headers.
-    pub headers: HeaderMap,
-    /// The body, decompressed.
-    pub body: Vec<u8>,
-}
-
-impl Answer {
-    /// The words of the answer: the `message` of a Kubernetes Status, else the body as text.
-    pub fn message(&self) -> String {
-        let status: Option<Value> = serde_json::from_slice(&self.body).ok();
-        let message = status
-            .as_ref()
-            .and_then(|status| status.get("message")?.as_str());
-        match message {
-            Some(message) => message.to_owned(),
-            None => String::from_utf8_lossy(&self.body).trim().to_owned(),
-        }
-    }
-}
-
-/// Shows the size of the body only: it may be a Secret.
-impl fmt::Debug for Answer {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Answer")
-            .field("status", &self.status)
-            .field("bytes", &self.body.len())
-            .finish_non_exhaustive()
-    }
-}
-
-#[derive(Deserialize)]
-#[serde(bound(deserialize = "T: DeserializeOwned"))]
-struct ListBody<T> {
-    #[serde(default)]
-    metadata: ListMetadata,
-    #[serde(deserialize_with = "Option::deserialize")]
-    items: Option<Vec<T>>,
-}
-
-#[derive(Deserialize, Default)]
-#[serde(rename_all = "camelCase")]
-struct ListMetadata {
-    resource_version: Option<String>,
 }
 
 fn request_text(request: &Request<Vec<u8>>) -> String {
@@ -406,25 +347,6 @@ fn request_text(request: &Request<Vec<u8>>) -> String {
         request.method().as_str().to_lowercase(),
         request.uri().path()
     )
-}
-
-/// Says what is wrong with a body without quoting it: it may be a Secret.
-fn decoding_problem(error: &serde_json::Error, headers: &HeaderMap) -> String {
-    let content_type = headers
-        .get(CONTENT_TYPE)
-        .and_then(|value| value.to_str().ok())
-        .unwrap_or_default();
-    if !content_type.is_empty() && !content_type.contains("json") {
-        return format!("content type {content_type}");
-    }
-    let place = format!("line {} column {}", error.line(), error.column());
-    let text = error.to_string();
-    match error.classify() {
-        serde_json::error::Category::Eof => "JSON that ends too early".to_owned(),
-        serde_json::error::Category::Data if text.starts_with("missing field") => text,
-        serde_json::error::Category::Data => format!("JSON of another shape at {place}"),
-        _ => format!("no JSON at {place}"),
-    }
 }
 
 const JSON: &str = "application/json";

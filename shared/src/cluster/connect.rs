@@ -5,11 +5,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::header::{HeaderValue, USER_AGENT};
-use jiff::Timestamp;
-use kube::client::ClientBuilder;
+use kube::Config;
 use kube::config::{AuthInfo, Cluster};
-use kube::{Client, Config};
-use tokio::sync::Mutex;
 
 use crate::cluster::client::{ClusterClient, Inner};
 use crate::cluster::credential_plugin::CredentialPlugin;
@@ -18,9 +15,9 @@ use crate::cluster::kubeconfig::{Kubeconfig, without_userinfo};
 use crate::cluster::material;
 use crate::cluster::options::ConnectionOptions;
 use crate::cluster::proxy::{ProxyRules, effective_port};
-use crate::cluster::request_error::{Peer, RequestError};
+use crate::cluster::request_error::Peer;
 use crate::cluster::selection::{Selection, is_set};
-use crate::cluster::transport::causes;
+use crate::cluster::session::Sessions;
 use crate::cluster::warnings::{WarningSink, Warnings};
 use crate::env::Env;
 
@@ -82,25 +79,37 @@ impl Connector {
             }
             (selection, _) => selection?,
         };
-        self.client(&selection, options)
+        self.client(
+            &selection,
+            options,
+            kubectl_flags(kubeconfig, &selection, options),
+        )
     }
 
-    fn client(
+    pub(crate) fn client(
         &self,
         selection: &Selection,
         options: &ConnectionOptions,
+        kubectl_flags: Vec<String>,
     ) -> Result<ClusterClient, ClusterError> {
         let deadline = options.request_timeout.unwrap_or(DEFAULT_DEADLINE);
         let mut config = material::config(selection, &self.proxies)?;
         // A little less than the deadline, so that a dead address is told from a slow server.
         config.connect_timeout = Some(deadline.mul_f32(0.9));
         config.headers.push((USER_AGENT, self.user_agent()));
-        let user_label = selection.user_label.clone();
-        let sessions = Sessions::new(config, self.plugin(selection)?, options.request_timeout)?;
+        let peer = Arc::new(Peer {
+            kubectl_flags,
+            ..peer(selection, &config)
+        });
+        let sessions = Sessions::new(
+            config,
+            self.plugin(selection)?,
+            options.request_timeout,
+            selection.user_label.clone(),
+        )?;
         Ok(ClusterClient {
             inner: Arc::new(Inner {
-                peer: Arc::new(peer(selection, &sessions.config)),
-                user_label,
+                peer,
                 sessions,
                 deadline,
                 field_manager: self.identity.name.clone(),
@@ -115,131 +124,13 @@ impl Connector {
         let Some(exec) = user.exec.as_ref().filter(|_| !has_token) else {
             return Ok(None);
         };
-        let labels = [
-            Some(selection.user_label.as_str()),
-            selection.user_name.as_deref(),
-        ];
-        Ok(Some(CredentialPlugin::of(
-            exec,
-            &selection.cluster,
-            self.terminal,
-            labels,
-        )?))
+        Ok(Some(CredentialPlugin::of(exec, selection, self.terminal)?))
     }
 
     fn user_agent(&self) -> HeaderValue {
         let text = format!("{}/{}", self.identity.name, self.identity.version);
         HeaderValue::from_str(&text).unwrap_or(HeaderValue::from_static("kubectl-karmada"))
     }
-}
-
-/// The connections of one client: made at once, or with a credential plugin when a request needs them.
-pub(crate) struct Sessions {
-    config: Config,
-    plugin: Option<CredentialPlugin>,
-    plugin_deadline: Duration,
-    current: Mutex<Option<Session>>,
-}
-
-/// A kube client and how long its credentials last.
-#[derive(Clone)]
-pub(crate) struct Session {
-    pub(crate) client: Client,
-    expires: Option<Timestamp>,
-    number: u64,
-}
-
-impl Sessions {
-    fn new(
-        config: Config,
-        plugin: Option<CredentialPlugin>,
-        deadline: Option<Duration>,
-    ) -> Result<Sessions, ClusterError> {
-        let current = match plugin {
-            Some(_) => None,
-            None => Some(Session {
-                client: build(config.clone())?,
-                expires: None,
-                number: 0,
-            }),
-        };
-        Ok(Sessions {
-            config,
-            plugin,
-            plugin_deadline: deadline.unwrap_or(PLUGIN_DEADLINE),
-            current: Mutex::new(current),
-        })
-    }
-
-    /// The session to send with; runs the credential plugin if there is none that lasts.
-    pub(crate) async fn open(&self) -> Result<Session, RequestError> {
-        let mut current = self.current.lock().await;
-        let lasts = |session: &&Session| {
-            session
-                .expires
-                .is_none_or(|expires| expires > Timestamp::now())
-        };
-        let number = match (&self.plugin, current.as_ref().filter(lasts)) {
-            (_, Some(session)) => return Ok(session.clone()),
-            (_, None) => current.as_ref().map_or(0, |session| session.number + 1),
-        };
-        let mut config = self.config.clone();
-        let mut expires = None;
-        if let Some(plugin) = &self.plugin {
-            let credentials = plugin
-                .run(self.plugin_deadline)
-                .await
-                .map_err(Box::new)
-                .map_err(RequestError::Auth)?;
-            credentials.apply_to(&mut config.auth_info);
-            expires = credentials.expires;
-        }
-        let client = build(config)
-            .map_err(Box::new)
-            .map_err(RequestError::Setup)?;
-        let session = Session {
-            client,
-            expires,
-            number,
-        };
-        *current = Some(session.clone());
-        Ok(session)
-    }
-
-    /// Forgets credentials that the server did not take, so that the next request gets new ones.
-    pub(crate) async fn discard(&self, session: &Session) {
-        let mut current = self.current.lock().await;
-        if let Some(current) = current
-            .as_mut()
-            .filter(|current| current.number == session.number)
-            && self.plugin.is_some()
-        {
-            current.expires = Some(Timestamp::MIN);
-        }
-    }
-}
-
-fn build(config: Config) -> Result<Client, ClusterError> {
-    let server = without_userinfo(&config.cluster_url.to_string());
-    let has_authorities = config.root_cert.is_some();
-    let builder = ClientBuilder::try_from(config).map_err(|error| {
-        let deepest = causes(&error)
-            .last()
-            .map(ToString::to_string)
-            .unwrap_or_default();
-        match &error {
-            kube::Error::RustlsTls(kube::client::RustlsTlsError::AddRootCertificate(_))
-                if !has_authorities =>
-            {
-                ClusterError::NoTrustedAuthority { server }
-            }
-            _ => ClusterError::Setup {
-                server,
-                problem: deepest,
-            },
-        }
-    })?;
-    Ok(builder.build())
 }
 
 fn peer(selection: &Selection, config: &Config) -> Peer {
@@ -258,8 +149,44 @@ fn peer(selection: &Selection, config: &Config) -> Peer {
             .to_owned(),
         address: address(server),
         proxy: config.proxy_url.as_ref().map(address),
+        kubectl_flags: Vec::new(),
         proxy_variable,
     }
+}
+
+fn kubectl_flags(
+    kubeconfig: &Kubeconfig,
+    selection: &Selection,
+    options: &ConnectionOptions,
+) -> Vec<String> {
+    let file = options
+        .kubeconfig
+        .as_ref()
+        .filter(|_| kubeconfig.is_explicit());
+    let flags = [
+        (
+            "--kubeconfig",
+            file.map(|path| path.to_string_lossy().into_owned()),
+        ),
+        ("--context", selection.context.clone()),
+        ("--cluster", options.cluster.clone()),
+        ("--user", options.user.clone()),
+        ("--server", options.server.as_deref().map(without_userinfo)),
+        ("--as", options.impersonation.user.clone()),
+        ("--as-uid", options.impersonation.uid.clone()),
+    ];
+    let groups = options
+        .impersonation
+        .groups
+        .iter()
+        .map(|group| ("--as-group", group.clone()));
+    let given = flags
+        .into_iter()
+        .filter_map(|(flag, value)| Some((flag, value?)));
+    given
+        .chain(groups)
+        .flat_map(|(flag, value)| [flag.to_owned(), value])
+        .collect()
 }
 
 /// The API server that the environment of a pod names.
@@ -276,7 +203,11 @@ fn pod_server(env: &Env) -> Option<String> {
 
 /// The cluster of this pod as its service account
 /// (<https://kubernetes.io/docs/tasks/run-application/access-api-from-pod/>).
-fn in_pod(server: &str, service_account: &Path, options: &ConnectionOptions) -> Selection {
+pub(crate) fn in_pod(
+    server: &str,
+    service_account: &Path,
+    options: &ConnectionOptions,
+) -> Selection {
     let file = |name: &str| Some(service_account.join(name).to_string_lossy().into_owned());
     let impersonation = options.impersonation.clone();
     Selection {
@@ -301,6 +232,4 @@ fn in_pod(server: &str, service_account: &Path, options: &ConnectionOptions) -> 
 }
 
 const DEFAULT_DEADLINE: Duration = Duration::from_secs(30);
-/// Long enough for a person to log in with a browser.
-const PLUGIN_DEADLINE: Duration = Duration::from_secs(300);
 const SERVICE_ACCOUNT: &str = "/var/run/secrets/kubernetes.io/serviceaccount";

@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use futures::future::join_all;
 use http::{Request, StatusCode};
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout_at};
 
 use crate::cluster::client::ClusterClient;
 use crate::cluster::connect::Connector;
@@ -13,6 +13,7 @@ use crate::cluster::options::ConnectionOptions;
 use crate::cluster::request_error::{Peer, RequestError};
 use crate::error::Explain;
 use crate::exit::Exit;
+use crate::text::shell_word;
 
 /// Why the clusters of a federation cannot be listed.
 #[derive(Debug, thiserror::Error)]
@@ -26,8 +27,8 @@ pub enum ControlPlaneError {
         /// The other contexts of the kubeconfig.
         others: OtherContexts,
     },
-    /// The server is a Karmada control plane whose `cluster.karmada.io` API does not answer.
-    #[error("the {GROUP} API of {peer} is registered but does not answer")]
+    /// The server is a Karmada control plane whose `cluster.karmada.io` API has no server behind it.
+    #[error("the {GROUP} API of {peer} is registered but does not serve clusters")]
     Unavailable {
         /// The server.
         peer: Peer,
@@ -88,12 +89,12 @@ pub async fn other_contexts(
         .iter()
         .filter(|context| Some(context.name.as_str()) != current);
     let (login, open): (Vec<_>, Vec<_>) = others.partition(|context| context.runs_a_login);
-    let tried = join_all(
-        open.into_iter()
-            .take(MOST_CONTEXTS)
-            .map(|context| look_at(context, connector, kubeconfig)),
-    )
-    .await;
+    let until = Instant::now() + LONGEST_LOOK;
+    let looks = open
+        .into_iter()
+        .take(MOST_CONTEXTS)
+        .map(|context| look_at(context, connector, kubeconfig, until));
+    let tried = join_all(looks).await;
     let names = |wanted: ClusterApi| -> Vec<String> {
         let found = tried.iter().filter(|(_, api)| *api == wanted);
         found.map(|(context, _)| context.name.clone()).collect()
@@ -117,14 +118,7 @@ impl Explain for ControlPlaneError {
         match self {
             ControlPlaneError::NotKarmada { others, .. } => Some(others.hint()),
             ControlPlaneError::Unavailable { peer, .. } => {
-                let context = peer
-                    .context
-                    .as_ref()
-                    .map(|context| format!(" --context {context}"))
-                    .unwrap_or_default();
-                Some(format!(
-                    "run kubectl get apiservice v1alpha1.{GROUP}{context}"
-                ))
+                Some(peer.command(&format!("run kubectl get apiservice v1alpha1.{GROUP}")))
             }
             ControlPlaneError::Request(error) => error.hint(),
         }
@@ -133,7 +127,8 @@ impl Explain for ControlPlaneError {
 
 impl OtherContexts {
     fn hint(&self) -> String {
-        let mut hint = match self.karmada.as_slice() {
+        let karmada: Vec<_> = self.karmada.iter().map(|name| shell_word(name)).collect();
+        let mut hint = match karmada.as_slice() {
             [] => {
                 "name the kubeconfig of the Karmada control plane with --kubeconfig FILE".to_owned()
             }
@@ -177,18 +172,20 @@ async fn look_at<'a>(
     context: &'a ContextSummary,
     connector: &Connector,
     kubeconfig: &Kubeconfig,
+    until: Instant,
 ) -> (&'a ContextSummary, ClusterApi) {
     let options = ConnectionOptions {
         context: Some(context.name.clone()),
         request_timeout: Some(LONGEST_LOOK),
         ..ConnectionOptions::default()
     };
-    let api = match connector.connect(kubeconfig, &options) {
-        Ok(client) => timeout(LONGEST_LOOK, cluster_api(&client))
-            .await
-            .unwrap_or(ClusterApi::Unknown),
-        Err(_) => ClusterApi::Unknown,
+    let look = async {
+        match connector.connect(kubeconfig, &options) {
+            Ok(client) => cluster_api(&client).await,
+            Err(_) => ClusterApi::Unknown,
+        }
     };
+    let api = timeout_at(until, look).await.unwrap_or(ClusterApi::Unknown);
     (context, api)
 }
 

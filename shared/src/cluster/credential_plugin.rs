@@ -16,8 +16,10 @@ use serde::{Deserialize, Serialize};
 use tokio::process::Command;
 use tokio::time::timeout;
 
+use crate::cluster::selection::Selection;
 use crate::error::Explain;
 use crate::exit::Exit;
+use crate::text::shell_word;
 
 /// Why a credential plugin or an auth provider gave no credentials; never with anything it printed.
 #[derive(Debug, thiserror::Error)]
@@ -109,7 +111,8 @@ impl Explain for CredentialPluginError {
             CredentialPluginError::Version {
                 user: Some(user), ..
             } => Some(format!(
-                "update the plugin and run kubectl config set-credentials {user} --exec-api-version={V1BETA1}"
+                "update the plugin and run kubectl config set-credentials {} --exec-api-version={V1BETA1}",
+                shell_word(user)
             )),
             CredentialPluginError::NotInstalled { install_hint, .. }
             | CredentialPluginError::Failed { install_hint, .. } => install_hint.clone(),
@@ -118,8 +121,7 @@ impl Explain for CredentialPluginError {
     }
 }
 
-/// A command that prints credentials, checked but not run.
-#[derive(Debug, Clone)]
+/// A command that prints credentials, checked but not run; not shown when debugged, its arguments may be secret.
 pub(crate) struct CredentialPlugin {
     command: String,
     exec: ExecConfig,
@@ -128,7 +130,6 @@ pub(crate) struct CredentialPlugin {
 }
 
 /// What a plugin gave: a token, a client certificate with its key, or both.
-#[derive(Debug)]
 pub(crate) struct PluginCredentials {
     pub(crate) token: Option<SecretString>,
     /// Certificate and key in PEM.
@@ -138,19 +139,18 @@ pub(crate) struct PluginCredentials {
 }
 
 impl CredentialPlugin {
-    /// Checks a plugin's entry against what can be run here.
+    /// Checks the plugin of a user against what can be run here.
     ///
     /// `terminal`: whether standard input is a terminal that the plugin may ask on.
     pub(crate) fn of(
         exec: &ExecConfig,
-        cluster: &Cluster,
+        selection: &Selection,
         terminal: bool,
-        [user_label, user]: [Option<&str>; 2],
     ) -> Result<CredentialPlugin, CredentialPluginError> {
-        let of = user_label.unwrap_or_default().to_owned();
+        let of = selection.user_label.clone();
         let version = exec.api_version.clone().unwrap_or_default();
         if ![V1, V1BETA1].contains(&version.as_str()) {
-            let user = user.map(str::to_owned);
+            let user = selection.user_name.clone();
             return Err(CredentialPluginError::Version { version, of, user });
         }
         let Some(command) = exec.command.clone().filter(|command| !command.is_empty()) else {
@@ -163,14 +163,13 @@ impl CredentialPlugin {
             }
             (_, terminal) => terminal,
         };
-        let cluster = exec
-            .provide_cluster_info
-            .then(|| ExecAuthCluster::try_from(cluster).unwrap_or_default());
         Ok(CredentialPlugin {
             command,
             exec: exec.clone(),
             interactive,
-            cluster,
+            cluster: exec
+                .provide_cluster_info
+                .then(|| cluster_info(&selection.cluster)),
         })
     }
 
@@ -328,6 +327,19 @@ struct Status {
     token: Option<String>,
     client_certificate_data: Option<String>,
     client_key_data: Option<String>,
+}
+
+/// What a plugin with `provideClusterInfo` is told of the cluster; the authority was read before and is left out if
+/// it no longer can be.
+fn cluster_info(cluster: &Cluster) -> ExecAuthCluster {
+    let without_authority = || Cluster {
+        certificate_authority: None,
+        certificate_authority_data: None,
+        ..cluster.clone()
+    };
+    ExecAuthCluster::try_from(cluster)
+        .or_else(|_| ExecAuthCluster::try_from(&without_authority()))
+        .unwrap_or_default()
 }
 
 fn filled(field: Option<String>) -> Option<String> {

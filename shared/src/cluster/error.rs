@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use crate::cluster::credential_plugin::CredentialPluginError;
 use crate::error::Explain;
 use crate::exit::Exit;
+use crate::text::shell_word;
 
 /// Why no connection to a cluster can be set up.
 #[derive(Debug, thiserror::Error)]
@@ -250,8 +251,9 @@ fn of(context: &Option<String>) -> String {
 
 fn choices(known: &[String]) -> Option<String> {
     const SHOWN: usize = 10;
-    let (first, others) = known.split_first()?;
     let more = known.len().saturating_sub(SHOWN);
+    let known: Vec<_> = known.iter().map(|name| shell_word(name)).collect();
+    let (first, others) = known.split_first()?;
     match (others, more) {
         ([], _) => Some(format!("pass --context {first}")),
         (others, 0) => Some(format!("pass --context {first} (or {})", others.join(", "))),

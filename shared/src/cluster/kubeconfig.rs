@@ -6,6 +6,8 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use kube::config::{Kubeconfig as Entries, NamedAuthInfo, NamedCluster, NamedContext};
+use serde_json::Value;
+use serde_saphyr::DuplicateKeyPolicy;
 
 use crate::cluster::error::ClusterError;
 use crate::env::Env;
@@ -84,7 +86,7 @@ impl Kubeconfig {
     pub(crate) fn places(&self) -> String {
         let places: Vec<String> = self.files.iter().map(KubeconfigFile::to_string).collect();
         match places.is_empty() {
-            true => "neither $KUBECONFIG nor $HOME is set".to_owned(),
+            true => "neither --kubeconfig, $KUBECONFIG nor $HOME names a file".to_owned(),
             false => places.join(", "),
         }
     }
@@ -276,34 +278,39 @@ fn decode(bytes: Vec<u8>) -> Option<String> {
     text.filter(|text| !text.contains('\0'))
 }
 
+/// Reads the first document, as kubectl does.
 fn parse(text: &str, path: &Path) -> Result<Entries, ClusterError> {
-    let error = match Entries::from_yaml(text) {
-        Ok(entries) if entries.kind.as_deref().is_none_or(|kind| kind == "Config") => {
-            return Ok(entries);
-        }
-        Ok(entries) => return Err(not_a_kubeconfig(entries.kind.as_deref(), path)),
+    let options = || serde_saphyr::options! { duplicate_keys: DuplicateKeyPolicy::LastWins };
+    let error = match serde_saphyr::from_multiple_with_options(text, options()) {
+        Ok(documents) => return first_entries(documents, path),
         Err(error) => error,
     };
     // The parser's own text may quote the file, and with it a credential: only the place is told.
-    let line = match &error {
-        kube::config::KubeconfigError::Parse(error) => error.location().map(|place| place.line()),
-        _ => None,
-    };
-    let documents: Result<Vec<serde_json::Value>, _> = serde_saphyr::from_multiple(text);
-    match documents.as_deref() {
-        Err(_) => Err(ClusterError::NotYaml {
-            path: path.to_owned(),
+    let line = error.location().map(|place| place.line());
+    let path_text = path.to_owned();
+    let Ok(documents) = serde_saphyr::from_multiple_with_options(text, options()) else {
+        return Err(ClusterError::NotYaml {
+            path: path_text,
             line,
-        }),
-        Ok([serde_json::Value::Null] | []) => Ok(Entries::default()),
-        Ok([document]) if document.is_object() => match document["kind"].as_str() {
-            Some("Config") | None => Err(ClusterError::OddShape {
-                path: path.to_owned(),
-                line,
-            }),
-            kind => Err(not_a_kubeconfig(kind, path)),
-        },
-        Ok(_) => Err(not_a_kubeconfig(None, path)),
+        });
+    };
+    let document = documents.into_iter().next().unwrap_or(Value::Null);
+    let kind = document["kind"].as_str().map(str::to_owned);
+    if !document.is_object() || kind.as_deref().is_some_and(|kind| kind != "Config") {
+        return Err(not_a_kubeconfig(kind.as_deref(), path));
+    }
+    // A key that is there twice passes as a value, where the last one wins, as in kubectl.
+    serde_json::from_value(document).map_err(|_| ClusterError::OddShape {
+        path: path_text,
+        line,
+    })
+}
+
+fn first_entries(documents: Vec<Option<Entries>>, path: &Path) -> Result<Entries, ClusterError> {
+    let entries = documents.into_iter().next().flatten().unwrap_or_default();
+    match entries.kind.as_deref() {
+        None | Some("Config") => Ok(entries),
+        kind => Err(not_a_kubeconfig(kind, path)),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::cluster::error::ClusterError;
 use crate::cluster::tls_fault::TlsFault;
 use crate::error::Explain;
 use crate::exit::Exit;
+use crate::text::shell_word;
 
 /// Why a request to an API server gave no result; the text is kubectl's, with a lower-case first letter.
 #[derive(Debug, thiserror::Error)]
@@ -113,6 +114,8 @@ pub struct Peer {
     pub address: String,
     /// Host and port of the proxy in between; `None` = there is none.
     pub proxy: Option<String>,
+    /// The flags that lead kubectl to the same server, as the same identity where that can be said without a secret.
+    pub kubectl_flags: Vec<String>,
     /// The variable that names the proxy; `None` = the kubeconfig does, or there is none.
     pub proxy_variable: Option<&'static str>,
 }
@@ -199,20 +202,6 @@ impl RequestError {
             | RequestError::Setup(_) => Sent::No,
         }
     }
-
-    fn peer(&self) -> Option<&Peer> {
-        match self {
-            RequestError::Api { peer, .. }
-            | RequestError::Refused { peer }
-            | RequestError::Dns { peer }
-            | RequestError::Unreachable { peer, .. }
-            | RequestError::Tls { peer, .. }
-            | RequestError::Timeout { peer, .. }
-            | RequestError::Reset { peer, .. }
-            | RequestError::Malformed { peer, .. } => Some(peer),
-            RequestError::Auth(_) | RequestError::Setup(_) => None,
-        }
-    }
 }
 
 impl Explain for RequestError {
@@ -221,16 +210,14 @@ impl Explain for RequestError {
     }
 
     fn hint(&self) -> Option<String> {
-        let context = self.peer().and_then(|peer| peer.context.as_deref());
         match self {
             RequestError::Auth(error) => error.hint(),
             RequestError::Setup(error) => error.hint(),
-            RequestError::Api { error, .. } => match error.code {
-                401 => Some(with_context(
-                    "renew the credentials, then run kubectl auth whoami",
-                    context,
-                )),
-                403 => error.permission_check(context),
+            RequestError::Api { error, peer } => match error.code {
+                401 => Some(peer.command("renew the credentials, then run kubectl auth whoami")),
+                403 => error
+                    .permission_check()
+                    .map(|command| peer.command(&command)),
                 _ => None,
             },
             RequestError::Refused { peer }
@@ -247,6 +234,15 @@ impl Explain for RequestError {
 }
 
 impl Peer {
+    /// A kubectl command line for this server.
+    pub(crate) fn command(&self, command: &str) -> String {
+        let words = self.kubectl_flags.iter().map(|word| shell_word(word));
+        std::iter::once(command.to_owned())
+            .chain(words)
+            .collect::<Vec<_>>()
+            .join(" ")
+    }
+
     /// What is dialled, as `server H:P` or `proxy H:P`.
     fn dialled(&self) -> String {
         match &self.proxy {
@@ -285,14 +281,9 @@ impl fmt::Display for Peer {
     }
 }
 
-fn with_context(command: &str, context: Option<&str>) -> String {
-    match context {
-        Some(context) => format!("{command} --context {context}"),
-        None => command.to_owned(),
-    }
-}
-
 fn timeout_text(peer: &Peer, after: &Duration, connecting: bool, request: &str) -> String {
+    let tenths = after.as_millis().div_ceil(100) as u64;
+    let after = Duration::from_millis(tenths * 100);
     match connecting {
         true => format!(
             "unable to connect to the server: dial {}: i/o timeout after {after:?}",

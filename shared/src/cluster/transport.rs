@@ -37,7 +37,7 @@ impl Attempt<'_> {
         {
             return RequestError::Auth(Box::new(CredentialPluginError::Provider {
                 of: self.user_label.to_owned(),
-                problem: error.to_string(),
+                problem: provider_problem(error, &causes),
             }));
         }
         if let Some(error) = causes
@@ -109,6 +109,14 @@ fn below<'a>(error: &'a (dyn Error + 'static)) -> Option<&'a (dyn Error + 'stati
     {
         Some(wrapped) => Some(wrapped),
         None => error.source(),
+    }
+}
+
+/// A parser's own text may quote what the provider sent, and with it a token.
+fn provider_problem(error: &AuthError, causes: &[&(dyn Error + 'static)]) -> String {
+    match causes.iter().any(|cause| cause.is::<serde_json::Error>()) {
+        true => "its answer cannot be read".to_owned(),
+        false => error.to_string(),
     }
 }
 

@@ -7,18 +7,23 @@ use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair, date_time_ymd};
-use rustls::ServerConfig;
-use rustls::pki_types::{PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+use rustls::server::WebPkiClientVerifier;
+use rustls::server::danger::ClientCertVerifier;
+use rustls::{RootCertStore, ServerConfig};
+use serde_json::{Value, json};
 use tempfile::TempDir;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
 
-use crate::cluster::client::ClusterClient;
+use crate::cluster::client::{ClusterClient, DryRun, PatchKind};
 use crate::cluster::connect::{ClientIdentity, Connector};
 use crate::cluster::kubeconfig::Kubeconfig;
 use crate::cluster::options::ConnectionOptions;
+use crate::cluster::request_error::RequestError;
 use crate::cluster::warnings::WarningSink;
 use crate::env::Env;
 
@@ -74,9 +79,35 @@ impl FakeServer {
         certificate: Certificate,
         replies: impl IntoIterator<Item = Reply>,
     ) -> FakeServer {
-        let _ = rustls::crypto::ring::default_provider().install_default();
-        let (authority_pem, config) = tls(certificate);
-        let acceptor = TlsAcceptor::from(Arc::new(config));
+        let (authority_pem, config) = tls(certificate, None);
+        FakeServer::serving(authority_pem, Some(config), replies).await
+    }
+
+    /// Speaks HTTP in the clear.
+    pub(crate) async fn without_tls(replies: impl IntoIterator<Item = Reply>) -> FakeServer {
+        FakeServer::serving(tls(Certificate::Good, None).0, None, replies).await
+    }
+
+    /// Takes only clients with a certificate of its own authority.
+    pub(crate) async fn wanting_client_certificates() -> FakeServer {
+        let (authority_pem, _) = tls(Certificate::Good, None);
+        let mut roots = RootCertStore::empty();
+        roots
+            .add(CertificateDer::from_pem_slice(authority_pem.as_bytes()).unwrap())
+            .unwrap();
+        let verifier = WebPkiClientVerifier::builder(Arc::new(roots))
+            .build()
+            .unwrap();
+        let (authority_pem, config) = tls(Certificate::Good, Some(verifier));
+        FakeServer::serving(authority_pem, Some(config), []).await
+    }
+
+    async fn serving(
+        authority_pem: String,
+        config: Option<ServerConfig>,
+        replies: impl IntoIterator<Item = Reply>,
+    ) -> FakeServer {
+        let acceptor = config.map(|config| TlsAcceptor::from(Arc::new(config)));
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let port = listener.local_addr().unwrap().port();
         let requests = Arc::new(Mutex::new(Vec::new()));
@@ -144,25 +175,57 @@ impl Drop for FakeServer {
 }
 
 pub(crate) fn connector() -> Connector {
-    connector_with(Arc::new(|_: &str| {}))
+    connector_with(&Env::default(), Arc::new(|_: &str| {}))
 }
 
-pub(crate) fn connector_with(warnings: WarningSink) -> Connector {
+pub(crate) fn connector_with(env: &Env, warnings: WarningSink) -> Connector {
     let _ = rustls::crypto::ring::default_provider().install_default();
     let identity = ClientIdentity {
         name: "kubectl-karmada-test".to_owned(),
         version: "1.2.3".to_owned(),
     };
-    Connector::new(&Env::default(), identity, false, warnings)
+    Connector::new(env, identity, false, warnings)
 }
 
+/// What a GET of the cluster ends with, and how often it was sent.
+pub(crate) async fn get_error(replies: impl IntoIterator<Item = Reply>) -> (RequestError, usize) {
+    let server = FakeServer::start(replies).await;
+    let client = server.client(ConnectionOptions::default());
+    let error = client.get::<Value>(CLUSTER).await.unwrap_err();
+    (error, server.requests().len())
+}
+
+/// What a PATCH of the cluster ends with, and how often it was sent.
+pub(crate) async fn patch_error(replies: impl IntoIterator<Item = Reply>) -> (RequestError, usize) {
+    let server = FakeServer::start(replies).await;
+    let client = server.client(ConnectionOptions::default());
+    let error = client
+        .patch(CLUSTER, PatchKind::Json, &json!([]), DryRun::Off)
+        .await
+        .unwrap_err();
+    (error, server.requests().len())
+}
+
+type Replies = Arc<Mutex<VecDeque<Reply>>>;
+type Requests = Arc<Mutex<Vec<String>>>;
+
 async fn serve(
-    acceptor: TlsAcceptor,
+    acceptor: Option<TlsAcceptor>,
     stream: TcpStream,
-    replies: Arc<Mutex<VecDeque<Reply>>>,
-    seen: Arc<Mutex<Vec<String>>>,
+    replies: Replies,
+    seen: Requests,
 ) -> Option<()> {
-    let mut stream = acceptor.accept(stream).await.ok()?;
+    match acceptor {
+        Some(acceptor) => answer(acceptor.accept(stream).await.ok()?, &replies, &seen).await,
+        None => answer(stream, &replies, &seen).await,
+    }
+}
+
+async fn answer(
+    mut stream: impl AsyncRead + AsyncWrite + Unpin,
+    replies: &Replies,
+    seen: &Requests,
+) -> Option<()> {
     loop {
         let request = read_request(&mut stream).await?;
         seen.lock().unwrap().push(request);
@@ -186,7 +249,8 @@ async fn serve(
     }
 }
 
-async fn read_request(stream: &mut (impl AsyncReadExt + Unpin)) -> Option<String> {
+/// Head and body of one request; `None` = the connection ended.
+pub(crate) async fn read_request(stream: &mut (impl AsyncReadExt + Unpin)) -> Option<String> {
     let mut bytes = Vec::new();
     loop {
         let mut chunk = [0; 4096];
@@ -196,6 +260,9 @@ async fn read_request(stream: &mut (impl AsyncReadExt + Unpin)) -> Option<String
             .ok()
             .filter(|read| *read > 0)?;
         bytes.extend_from_slice(&chunk[..read]);
+        if bytes[0] == TLS_HANDSHAKE {
+            return Some("a TLS handshake".to_owned());
+        }
         let text = String::from_utf8_lossy(&bytes).into_owned();
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
             let length = head.lines().find_map(|line| {
@@ -211,7 +278,11 @@ async fn read_request(stream: &mut (impl AsyncReadExt + Unpin)) -> Option<String
     }
 }
 
-fn tls(certificate: Certificate) -> (String, ServerConfig) {
+fn tls(
+    certificate: Certificate,
+    clients: Option<Arc<dyn ClientCertVerifier>>,
+) -> (String, ServerConfig) {
+    let _ = rustls::crypto::ring::default_provider().install_default();
     let authority_key = KeyPair::generate().unwrap();
     let mut authority = CertificateParams::new(Vec::new()).unwrap();
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
@@ -231,7 +302,10 @@ fn tls(certificate: Certificate) -> (String, ServerConfig) {
         .signed_by(&leaf_key, &Issuer::new(authority, authority_key))
         .unwrap();
     let key = PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(leaf_key.serialize_der()));
-    let config = ServerConfig::builder().with_no_client_auth();
+    let config = match clients {
+        Some(clients) => ServerConfig::builder().with_client_cert_verifier(clients),
+        None => ServerConfig::builder().with_no_client_auth(),
+    };
     (
         authority_pem,
         config
@@ -239,3 +313,8 @@ fn tls(certificate: Certificate) -> (String, ServerConfig) {
             .unwrap(),
     )
 }
+
+/// The first byte of a TLS connection (RFC 8446 5.1).
+const TLS_HANDSHAKE: u8 = 22;
+
+pub(crate) const CLUSTER: &str = "/apis/cluster.karmada.io/v1alpha1/clusters/a";

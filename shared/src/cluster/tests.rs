@@ -1,0 +1,13 @@
+//! Tests that need files, a server or a credential plugin.
+
+mod client;
+mod connect;
+mod control_plane;
+mod credential_plugin;
+mod failures;
+mod fake_server;
+mod kubeconfig;
+mod material;
+mod refusals;
+mod selection;
+mod tls;
