@@ -79,11 +79,7 @@ pub async fn confirm(plan: Plan, yes: bool, io: &mut Io) -> Result<ConfirmedPlan
     if !io.can_ask() {
         return Err(Refusal::NoTerminal);
     }
-    let steps = match plan.steps.len() {
-        1 => "this step".to_owned(),
-        count => format!("these {count} steps"),
-    };
-    match io.ask(&format!("Carry out {steps}? (y/n): ")).await {
+    match io.ask("Carry out this plan? (y/n): ").await {
         Answer::Yes => Ok(ConfirmedPlan { plan }),
         Answer::No => Err(Refusal::Declined),
         Answer::Closed => Err(Refusal::Closed),

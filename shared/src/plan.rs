@@ -27,6 +27,8 @@ pub struct Proof {
     pub subject: Subject,
     /// What is written, seen and removed: one clause without a final period.
     pub summary: String,
+    /// The findings that end with it.
+    pub cures: Vec<FindingKey>,
 }
 
 impl Plan {
@@ -37,7 +39,12 @@ impl Plan {
 
     /// Whether a step cures this finding.
     pub fn cures(&self, key: &FindingKey) -> bool {
-        self.steps.iter().any(|step| step.cures.contains(key))
+        self.steps.iter().any(|step| step.cures.contains(key)) || self.proves(key)
+    }
+
+    /// Whether a proof, and not a step, ends this finding.
+    pub fn proves(&self, key: &FindingKey) -> bool {
+        self.proofs.iter().any(|proof| proof.cures.contains(key))
     }
 }
 
@@ -400,6 +407,9 @@ fn visible_operations(object: &ObjectReference, patch: &Patch) -> Vec<Value> {
 
 fn change(operation: &Value) -> Option<String> {
     let path = operation["path"].as_str()?.trim_start_matches('/');
+    if let Some(annotations) = annotations(operation, path) {
+        return Some(annotations);
+    }
     let field = path.replace('/', ".");
     match operation["op"].as_str()? {
         "add" | "replace" => {
@@ -410,6 +420,27 @@ fn change(operation: &Value) -> Option<String> {
             Some(format!("set {field} to {value}"))
         }
         "remove" => Some(format!("remove {field}")),
+        _ => None,
+    }
+}
+
+/// The change when it is one of annotations, as `kubectl annotate` writes them.
+fn annotations(operation: &Value, path: &str) -> Option<String> {
+    let rest = path.strip_prefix("metadata/annotations")?;
+    let name = rest
+        .trim_start_matches('/')
+        .replace("~1", "/")
+        .replace("~0", "~");
+    let value = &operation["value"];
+    match (operation["op"].as_str()?, value) {
+        ("add" | "replace", Value::String(value)) => Some(format!("annotate {name}={value}")),
+        ("add", Value::Object(all)) => {
+            let all = all
+                .iter()
+                .map(|(name, value)| format!("{name}={}", value.as_str().unwrap_or_default()));
+            Some(format!("annotate {}", all.collect::<Vec<_>>().join(" ")))
+        }
+        ("remove", _) => Some(format!("annotate {name}-")),
         _ => None,
     }
 }

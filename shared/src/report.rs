@@ -279,6 +279,13 @@ pub fn exit_of_repair(ending: &Ending<'_>, findings: &[Finding], fail_on: FailOn
         ProofResult::Failed(_) | ProofResult::Impossible(_) => false,
         ProofResult::Skipped(_) => *ending.verification == Verification::SwitchedOff,
     });
+    if ending.outcome.results.is_empty() && !proven {
+        let failed = ending
+            .proofs
+            .iter()
+            .any(|proof| matches!(proof, ProofResult::Failed(_)));
+        return if failed { Exit::Faults } else { Exit::Unknown };
+    }
     if !ending.outcome.is_complete() || !proven {
         return Exit::Incomplete;
     }

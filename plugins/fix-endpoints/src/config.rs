@@ -20,6 +20,12 @@ pub struct FixEndpointsArgs {
     /// The endpoint of a member, instead of the one that Docker leads to; may be given once per member
     #[arg(long, value_name = "NAME=URL")]
     endpoint: Vec<String>,
+    /// Only prove, for each member that is ready, that workloads are delivered to it
+    #[arg(long, conflicts_with = "no_delivery_check")]
+    check_delivery: bool,
+    /// Do not prove after a repair that workloads are delivered
+    #[arg(long)]
+    no_delivery_check: bool,
     /// A container that runs the control plane, instead of those found by the published port; may be repeated
     #[arg(long, value_name = "CONTAINER")]
     control_plane_container: Vec<String>,
@@ -36,8 +42,22 @@ pub struct Config {
     pub endpoints: BTreeMap<String, Endpoint>,
     /// The containers that run the control plane; empty = to be found.
     pub control_plane_containers: Vec<String>,
+    /// When it is proven that workloads are delivered.
+    pub delivery: DeliveryCheck,
     /// Which Docker daemon is meant.
     pub docker: DockerChoice,
+}
+
+/// When it is proven that workloads are delivered to a member.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub enum DeliveryCheck {
+    /// After a repair, and as long as one was never proven.
+    #[default]
+    AfterRepair,
+    /// For every member that is ready.
+    Always,
+    /// Not at all.
+    Never,
 }
 
 impl Config {
@@ -50,6 +70,8 @@ impl Config {
             names,
             clusters,
             endpoint,
+            check_delivery,
+            no_delivery_check,
             control_plane_container,
             docker,
         } = args;
@@ -80,6 +102,11 @@ impl Config {
             members,
             endpoints,
             control_plane_containers: control_plane_container,
+            delivery: match (check_delivery, no_delivery_check) {
+                (true, _) => DeliveryCheck::Always,
+                (_, true) => DeliveryCheck::Never,
+                (false, false) => DeliveryCheck::AfterRepair,
+            },
             docker: docker.resolve()?,
         })
     }

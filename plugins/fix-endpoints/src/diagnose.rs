@@ -1,12 +1,14 @@
 //! From an observation to findings. Pure.
 
 use jiff::Timestamp;
+use karmada_repair::docker::membership::{Owner, Tool};
 use karmada_repair::finding::{Finding, Severity, Subject};
 use karmada_repair::part::Part;
+use karmada_repair::text::shell_word;
 
-use crate::config::Config;
+use crate::config::{Config, DeliveryCheck};
 use crate::endpoint::Endpoint;
-use crate::examine::{Block, Examination, Fault, Remedy, examine};
+use crate::examine::{Block, Examination, Fault, Remedy, control_plane, examine};
 use crate::observed::{Member, MemberSecret, Observed, SecretKubeconfig};
 use crate::proxy_answer::ProxyAnswer;
 use crate::route::{NoRoute, revival};
@@ -14,11 +16,31 @@ use crate::secret_kubeconfig;
 
 /// What is wrong with the addresses of the selected members.
 pub fn diagnose(observed: &Observed, config: &Config, now: Timestamp) -> Vec<Finding> {
-    observed
+    let mut findings: Vec<Finding> = observed
         .members
         .iter()
         .flat_map(|member| of_member(member, observed, config, now))
-        .collect()
+        .collect();
+    if let Part::Unreadable(reason) = &observed.host {
+        let message = format!("what keeps connections to members cannot be told: {reason}");
+        let subject = Subject::new(
+            "host",
+            observed
+                .control_plane
+                .host_context
+                .clone()
+                .unwrap_or_default(),
+        );
+        findings.push(
+            Finding::new(PAGE, "host-unreadable", Severity::Unknown, subject, message).hint(
+                format!(
+                    "{} get deployments -A",
+                    observed.control_plane.commands.host
+                ),
+            ),
+        );
+    }
+    findings
 }
 
 /// Whether these findings keep a member from being proven whatever its address is, so that its address is left alone.
@@ -47,10 +69,16 @@ pub fn code(fault: &Fault) -> &'static str {
 }
 
 /// The code of a kubeconfig with another address in a member's secret.
-pub const SECRET_KUBECONFIG_STALE: &str = "kubeconfig-key-stale";
+pub const KUBECONFIG_KEY_STALE: &str = "kubeconfig-key-stale";
 
 /// The code of an empty kubeconfig in a member's secret.
-pub const SECRET_KUBECONFIG_EMPTY: &str = "kubeconfig-key-empty";
+pub const KUBECONFIG_KEY_EMPTY: &str = "kubeconfig-key-empty";
+
+/// The code of an estimator's kubeconfig with another address.
+pub const ESTIMATOR_STALE: &str = "estimator-stale";
+
+/// The code of a repair that was never proven to deliver.
+pub const DELIVERY_UNPROVEN: &str = "delivery-unproven";
 
 /// The page that explains the codes.
 pub const PAGE: &str = "fix-endpoints";
@@ -89,6 +117,8 @@ fn of_member(
     }
     findings.extend(of_state(member, &examination, observed, &about));
     findings.extend(of_kubeconfig_key(member, &examination, &about));
+    findings.extend(of_estimator(member, &examination, observed, &about));
+    findings.extend(of_delivery(member, observed, config, &about));
     findings
 }
 
@@ -145,10 +175,7 @@ fn of_block(
     observed: &Observed,
     about: &dyn Fn(&str, Severity, String) -> Finding,
 ) -> Finding {
-    let docker = observed
-        .docker
-        .seen()
-        .map_or("docker", |docker| docker.docker.as_str());
+    let docker = &observed.control_plane.commands.docker;
     let by_hand = format!(
         "give the address by hand: --endpoint {}=https://HOST:PORT",
         member.name()
@@ -254,7 +281,7 @@ fn of_state(
         .fault
         .as_ref()
         .is_some_and(|fault| *fault != Fault::FinalSlash);
-    let kubectl = &observed.control_plane.kubectl;
+    let kubectl = &observed.control_plane.commands.kubectl;
     let ready = member.cluster.is_ready();
     match &member.proxy {
         _ if explained => None,
@@ -359,7 +386,7 @@ fn of_secret(member: &Member, observed: &Observed) -> Vec<Finding> {
             )
             .hint(format!(
                 "{} get secrets -A shows whether a secret {} is there",
-                observed.control_plane.kubectl,
+                observed.control_plane.commands.kubectl,
                 member.name()
             )),
         ];
@@ -398,7 +425,7 @@ fn of_secret(member: &Member, observed: &Observed) -> Vec<Finding> {
             )
             .hint(format!(
                 "{} auth can-i get secrets -n {}",
-                observed.control_plane.kubectl, reference.namespace
+                observed.control_plane.commands.kubectl, reference.namespace
             )),
         ],
     }
@@ -423,7 +450,7 @@ fn of_kubeconfig_key(
     match &member.secret.seen()?.kubeconfig {
         SecretKubeconfig::Absent => None,
         SecretKubeconfig::Empty => Some(about(
-            SECRET_KUBECONFIG_EMPTY,
+            KUBECONFIG_KEY_EMPTY,
             Severity::Warning,
             "its secret holds an empty key \"kubeconfig\", which Karmada never reads".to_owned(),
         )),
@@ -439,7 +466,7 @@ fn of_kubeconfig_key(
             let first = stale.first()?;
             Some(
                 about(
-                    SECRET_KUBECONFIG_STALE,
+                    KUBECONFIG_KEY_STALE,
                     Severity::Warning,
                     format!("the kubeconfig in its secret, which Karmada never reads, still has the server {first}"),
                 )
@@ -447,6 +474,81 @@ fn of_kubeconfig_key(
                 .actual(first.clone()),
             )
         }
+    }
+}
+
+fn of_estimator(
+    member: &Member,
+    examination: &Examination<'_>,
+    observed: &Observed,
+    about: &dyn Fn(&str, Severity, String) -> Finding,
+) -> Option<Finding> {
+    let secret = observed.host.seen()?.estimators.get(member.name())?;
+    let SecretKubeconfig::Kubeconfig { servers, .. } = &secret.kubeconfig else {
+        return None;
+    };
+    let wanted = wanted_endpoint(member, examination)?;
+    let stale = secret_kubeconfig::stale_servers(servers, member, &wanted);
+    let first = stale.first()?;
+    let message = format!(
+        "the scheduler's estimator dials {first}, which is in {} on the host cluster",
+        secret.object
+    );
+    Some(
+        about(ESTIMATOR_STALE, Severity::Warning, message)
+            .expected(wanted.to_string())
+            .actual(first.clone()),
+    )
+}
+
+fn of_delivery(
+    member: &Member,
+    observed: &Observed,
+    config: &Config,
+    about: &dyn Fn(&str, Severity, String) -> Finding,
+) -> Option<Finding> {
+    let since = member.unproven_since()?;
+    let severity = match config.delivery {
+        DeliveryCheck::Never => Severity::Info,
+        DeliveryCheck::AfterRepair | DeliveryCheck::Always => Severity::Error,
+    };
+    let message = format!(
+        "its address was changed ({since}), and since then it was not proven that workloads are delivered to it: \
+         controllers keep connections to old addresses until they restart"
+    );
+    let own = &observed.control_plane.own_command;
+    let name = member.name();
+    let hint = match &observed.host {
+        Part::Seen(_) => format!("{own} {name} --yes"),
+        Part::Absent | Part::Unreadable(_) => format!(
+            "{} -n karmada-system rollout restart deployment karmada-controller-manager && {own} {name} --check-delivery --yes",
+            host_command(observed, config)
+        ),
+    };
+    Some(about(DELIVERY_UNPROVEN, severity, message).hint(hint))
+}
+
+/// `kubectl` for the host cluster; where no access was given, with the context that k3d or kind makes for the cluster of
+/// the control plane's containers.
+fn host_command(observed: &Observed, config: &Config) -> String {
+    let commands = &observed.control_plane.commands;
+    if !matches!(observed.host, Part::Absent) {
+        return commands.host.clone();
+    }
+    let context = observed.docker.seen().and_then(|docker| {
+        let nodes = control_plane(observed, config, docker).ok()?;
+        let owner = Owner::of(nodes.first()?);
+        let cluster = owner.cluster?;
+        match owner.tool {
+            Tool::K3d => Some(format!("k3d-{cluster}")),
+            Tool::Kind => Some(format!("kind-{cluster}")),
+            Tool::Minikube => Some(cluster),
+            Tool::Unknown => None,
+        }
+    });
+    match context {
+        Some(context) => format!("kubectl --context {}", shell_word(&context)),
+        None => commands.host.clone(),
     }
 }
 

@@ -192,7 +192,11 @@ fn leads_nowhere(member: &Member, observed: &Observed, config: &Config) -> bool 
     matches!(nodes, Some(Ok(nodes)) if nodes.iter().all(|node| node.network_mode != "host"))
 }
 
-fn control_plane<'a>(
+/// The containers on which the control plane's controllers may run, or in words why they cannot be told.
+///
+/// # Errors
+/// Why the containers cannot be told.
+pub fn control_plane<'a>(
     observed: &Observed,
     config: &Config,
     docker: &'a DockerSeen,

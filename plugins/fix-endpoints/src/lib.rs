@@ -1,9 +1,11 @@
 //! Repairs the addresses at which a Karmada control plane dials its member clusters.
 
 pub mod config;
+pub mod delivery;
 pub mod diagnose;
 pub mod endpoint;
 pub mod examine;
+pub mod host;
 pub mod observed;
 pub mod place;
 pub mod plan;
@@ -19,10 +21,12 @@ mod fixture;
 
 use jiff::Timestamp;
 use karmada_repair::access::Access;
-use karmada_repair::driver::{Depth, Repair};
+use karmada_repair::cli::docker::DockerChoice;
+use karmada_repair::driver::{Depth, ProofResult, Repair};
 use karmada_repair::error::{Failure, UsageError};
-use karmada_repair::finding::{Finding, Severity};
-use karmada_repair::plan::{Action, Plan};
+use karmada_repair::finding::Finding;
+use karmada_repair::interrupt::Interrupt;
+use karmada_repair::plan::{Plan, Proof};
 use karmada_repair::report::Overview;
 
 use crate::config::{Config, FixEndpointsArgs};
@@ -43,6 +47,10 @@ impl Repair for FixEndpoints {
 
     fn config(args: FixEndpointsArgs) -> Result<Config, UsageError> {
         Config::resolve(args)
+    }
+
+    fn docker(config: &Config) -> DockerChoice {
+        config.docker.clone()
     }
 
     async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<Observed, Failure> {
@@ -66,25 +74,14 @@ impl Repair for FixEndpoints {
         overview::overview(observed, findings, config, now)
     }
 
-    fn aftermath(plan: &Plan) -> Vec<Finding> {
-        let redirected = plan.steps.iter().filter(|step| {
-            matches!(&step.action, Action::PatchObject { object, .. } if object.kind == "Cluster")
-        });
-        redirected
-            .map(|step| {
-                Finding::new(
-                    diagnose::PAGE,
-                    "delivery-not-proven",
-                    Severity::Info,
-                    step.subject.clone(),
-                    "it is reached; that workloads are delivered to it is not proven, because controllers may keep \
-                     connections to the old address until they restart",
-                )
-                .hint(
-                    "on the host cluster: kubectl -n karmada-system rollout restart deployment karmada-controller-manager",
-                )
-            })
-            .collect()
+    async fn prove(
+        access: &Access,
+        observed: &Observed,
+        proof: &Proof,
+        _config: &Config,
+        interrupt: &Interrupt,
+    ) -> ProofResult {
+        delivery::prove_member(access, observed, &proof.subject.name, interrupt).await
     }
 }
 
@@ -96,6 +93,10 @@ Examples:
   kubectl karmada-fix-endpoints --context karmada-apiserver
   # Repair one member without asking
   kubectl karmada-fix-endpoints member1 --yes
+  # Also restart what keeps connections to old addresses, which the proof of delivery needs
+  kubectl karmada-fix-endpoints --host-context k3d-karmada-host
+  # Only prove that workloads are delivered
+  kubectl karmada-fix-endpoints --check-delivery
   # A member that is not a container here
   kubectl karmada-fix-endpoints --endpoint member1=https://192.168.1.20:6443
 

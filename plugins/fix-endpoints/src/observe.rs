@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 use std::time::Duration;
 
-use futures::future::{join, join_all};
+use futures::future::{join, join_all, join3};
 use jiff::{SignedDuration, Timestamp};
 use karmada_repair::access::Access;
 use karmada_repair::cluster::client::List;
@@ -25,6 +25,7 @@ use serde_json::Value;
 use crate::config::Config;
 use crate::endpoint::Endpoint;
 use crate::examine::examine;
+use crate::host;
 use crate::observed::{ControlPlane, DockerSeen, Member, MemberSecret, Observed};
 use crate::place::{self, Home, Place};
 use crate::proxy_answer::ProxyAnswer;
@@ -43,7 +44,13 @@ pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<O
     }
     let secrets = secrets(access, &clusters);
     let certificates = join_all(clusters.iter().map(|cluster| certificate(cluster, &docker)));
-    let (mut secrets, certificates) = join(secrets, certificates).await;
+    let names: Vec<&str> = clusters
+        .iter()
+        .map(|cluster| cluster.metadata.name.as_str())
+        .collect();
+    access.check_members(&names)?;
+    let (mut secrets, certificates, host) =
+        join3(secrets, certificates, host::read(access, &names)).await;
     let members = clusters
         .into_iter()
         .zip(certificates)
@@ -60,9 +67,11 @@ pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<O
         control_plane: ControlPlane {
             server: access.control_plane().server().to_owned(),
             host_context: access.host_context().map(str::to_owned),
-            kubectl: access.kubectl(),
+            commands: access.commands(&config.docker),
+            own_command: access.own_command(),
         },
         members,
+        host,
         docker: match docker {
             Part::Seen((_, seen)) => Part::Seen(seen),
             Part::Absent => Part::Absent,
@@ -133,7 +142,6 @@ async fn docker(access: &Access, config: &Config) -> Part<(Docker, DockerSeen)> 
         (Ok(containers), Ok(networks)) => {
             let seen = DockerSeen {
                 daemon: format!("{} ({})", docker.located().endpoint, docker.located().by),
-                docker: access.docker_command(&config.docker),
                 containers,
                 networks,
             };

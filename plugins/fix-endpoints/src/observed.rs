@@ -3,10 +3,12 @@
 use karmada_repair::docker::model::{Container, Network};
 use karmada_repair::karmada::{Cluster, SyncMode};
 use karmada_repair::part::Part;
+use karmada_repair::plan::Commands;
 use karmada_repair::tls::ServingCertificate;
 use secrecy::SecretString;
 use serde::Serialize;
 
+use crate::host::Host;
 use crate::proxy_answer::ProxyAnswer;
 
 /// A federation, as far as addresses go.
@@ -17,6 +19,8 @@ pub struct Observed {
     pub control_plane: ControlPlane,
     /// All clusters that were selected, by name.
     pub members: Vec<Member>,
+    /// What keeps connections to members on the host cluster; absent without access to it.
+    pub host: Part<Host>,
     /// The containers and networks of the Docker daemon; absent when nobody needed to look.
     pub docker: Part<DockerSeen>,
 }
@@ -29,8 +33,10 @@ pub struct ControlPlane {
     pub server: String,
     /// The context that names the cluster on which the control plane runs; `None` when none was given.
     pub host_context: Option<String>,
-    /// `kubectl` with the flags that reach the same server.
-    pub kubectl: String,
+    /// The commands that reach the same servers.
+    pub commands: Commands,
+    /// This plugin with the flags that reach the same servers.
+    pub own_command: String,
 }
 
 /// One member cluster.
@@ -85,8 +91,6 @@ pub enum SecretKubeconfig {
 pub struct DockerSeen {
     /// The daemon's address and how it was found.
     pub daemon: String,
-    /// `docker` with the flags that reach the same daemon.
-    pub docker: String,
     /// All containers, by name.
     pub containers: Vec<Container>,
     /// All networks, by name.
@@ -97,6 +101,15 @@ impl Member {
     /// The cluster's name.
     pub fn name(&self) -> &str {
         &self.cluster.metadata.name
+    }
+
+    /// When its address was changed without proof, since then, that workloads are delivered; `None` = no such repair.
+    pub fn unproven_since(&self) -> Option<&str> {
+        self.cluster
+            .metadata
+            .annotations
+            .get(UNPROVEN)
+            .map(String::as_str)
     }
 
     /// Whether the controllers report the member as ready, and the proxy does not refute them: they notice a change of
@@ -114,3 +127,7 @@ impl Member {
         self.cluster.spec.sync_mode == SyncMode::Push
     }
 }
+
+/// The annotation of a `Cluster` whose address was changed without proof that workloads are delivered; its value is the
+/// time of that (RFC 3339).
+pub const UNPROVEN: &str = "karmada-repair/delivery-unproven";

@@ -1,42 +1,96 @@
 //! From findings to steps. Pure.
 
 use jiff::Timestamp;
+use json_patch::Patch;
 use karmada_repair::cluster::object::ObjectReference;
-use karmada_repair::docker::membership::{highest_free_address, interface_name, takes_fixed_addresses};
+use karmada_repair::docker::membership::{
+    highest_free_address, interface_name, takes_fixed_addresses,
+};
 use karmada_repair::docker::model::{Container, Network};
 use karmada_repair::finding::{Finding, FindingKey, Subject};
-use karmada_repair::plan::{Action, NetworkAttachment, Plan, Step, remove_value, set_value};
+use karmada_repair::plan::{
+    Action, NetworkAttachment, Plan, Proof, Server, Step, joined, remove_value, set_annotation,
+    set_value,
+};
 use secrecy::ExposeSecret;
 
-use crate::config::Config;
+use crate::config::{Config, DeliveryCheck};
 use crate::diagnose::{
-    SECRET_KUBECONFIG_EMPTY, SECRET_KUBECONFIG_STALE, code, rules_out_proof, wanted_endpoint,
+    DELIVERY_UNPROVEN, ESTIMATOR_STALE, KUBECONFIG_KEY_EMPTY, KUBECONFIG_KEY_STALE, code,
+    rules_out_proof, wanted_endpoint,
 };
 use crate::endpoint::Endpoint;
 use crate::examine::{Examination, Fault, Remedy, examine};
-use crate::observed::{DockerSeen, Member, Observed, SecretKubeconfig};
+use crate::host::{Component, Workload};
+use crate::observed::{DockerSeen, Member, Observed, SecretKubeconfig, UNPROVEN};
 use crate::route::Route;
 use crate::secret_kubeconfig;
 
-/// The steps that cure what can be cured: networks first, then the endpoint, then the secret, member by member.
+/// The steps that cure what can be cured: member by member networks first, then the endpoint, then secrets; then what
+/// keeps connections to the old addresses is restarted; then delivery is proven.
 pub fn plan(observed: &Observed, findings: &[Finding], config: &Config, now: Timestamp) -> Plan {
     let mut draft = Draft {
         observed,
+        now,
         steps: Vec::new(),
+        moved: Vec::new(),
     };
-    for member in &observed.members {
-        let gone = member.cluster.metadata.deletion_timestamp.is_some();
-        if gone || !member.is_dialled() || rules_out_proof(findings, member.name()) {
-            continue;
-        }
+    let examined: Vec<&Member> = observed
+        .members
+        .iter()
+        .filter(|member| member.cluster.metadata.deletion_timestamp.is_none())
+        .filter(|member| member.is_dialled() && !rules_out_proof(findings, member.name()))
+        .collect();
+    for member in &examined {
         draft.add(member, &examine(member, observed, config, now));
     }
-    Plan { steps: draft.steps }
+    let unproven: Vec<&Member> = examined
+        .iter()
+        .copied()
+        .filter(|member| member.unproven_since().is_some() && member.is_reached())
+        .filter(|member| !draft.moved.iter().any(|name| name == member.name()))
+        .collect();
+    if !draft.moved.is_empty()
+        || (!unproven.is_empty() && config.delivery == DeliveryCheck::AfterRepair)
+    {
+        draft.restart_controllers();
+    }
+    let proofs = examined
+        .iter()
+        .filter(|member| match config.delivery {
+            DeliveryCheck::Never => false,
+            DeliveryCheck::Always if member.is_reached() => true,
+            DeliveryCheck::Always | DeliveryCheck::AfterRepair => {
+                draft.moved.iter().any(|name| name == member.name())
+                    || unproven.iter().any(|other| other.name() == member.name())
+            }
+        })
+        .map(|member| proof(member))
+        .collect();
+    Plan {
+        steps: draft.steps,
+        proofs,
+    }
+}
+
+fn proof(member: &Member) -> Proof {
+    let name = member.name();
+    Proof {
+        subject: Subject::cluster(name),
+        summary: format!(
+            "that workloads are delivered to {name}: a Work in karmada-es-{name} carries a ConfigMap to its namespace \
+             default, where it is edited and seen to be put right; both are removed, and then the annotation {UNPROVEN}"
+        ),
+        cures: vec![key(DELIVERY_UNPROVEN, member)],
+    }
 }
 
 struct Draft<'a> {
     observed: &'a Observed,
+    now: Timestamp,
     steps: Vec<Step>,
+    /// The members whose way changes, so that controllers must connect anew.
+    moved: Vec<String>,
 }
 
 impl Draft<'_> {
@@ -57,17 +111,55 @@ impl Draft<'_> {
         self.tidy_secret(member, examination);
     }
 
+    /// What keeps connections to members is restarted: it holds on to old addresses, and lets Works sleep that failed
+    /// while a member was away.
+    fn restart_controllers(&mut self) {
+        let Some(host) = self.observed.host.seen() else {
+            return;
+        };
+        let members = match self.moved.as_slice() {
+            [] => "members whose delivery was never proven".to_owned(),
+            moved => moved.join(", "),
+        };
+        for workload in &host.workloads {
+            let reason = match &workload.component {
+                Component::ControllerManager => format!(
+                    "it keeps connections to the old addresses of {members}, and Works that failed meanwhile sleep until it restarts"
+                ),
+                Component::Search => {
+                    format!("it keeps connections to the old addresses of {members}")
+                }
+                Component::Estimator(_) => continue,
+            };
+            self.restart(workload, reason);
+        }
+    }
+
+    fn restart(&mut self, workload: &Workload, reason: String) {
+        let object = &workload.object;
+        let namespace = object.namespace.as_deref().unwrap_or_default();
+        let action = Action::Restart {
+            object: object.clone(),
+            uid: workload.uid.clone(),
+        };
+        self.steps.push(Step {
+            subject: Subject::new("deployment", format!("{namespace}/{}", object.name)),
+            command: action.command(&self.observed.control_plane.commands),
+            action,
+            reason,
+            caution: None,
+            cures: Vec::new(),
+        });
+    }
+
     fn join(&mut self, member: &Member, route: &Route<'_>, fault: &Fault) {
         let Some(docker) = self.observed.docker.seen() else {
             return;
         };
         for node in &route.joining {
             let attachment = self.attachment(node, route.network, docker);
-            if self
-                .steps
-                .iter()
-                .any(|step| step.action == Action::ConnectNetwork(attachment.clone()))
-            {
+            let action = Action::ConnectNetwork(attachment);
+            if self.steps.iter().any(|step| step.action == action) {
                 continue;
             }
             let cures = match fault {
@@ -79,13 +171,7 @@ impl Draft<'_> {
                 node.name, route.server.name
             );
             let caution = default_route_caution(node, route.network);
-            self.push(
-                member,
-                Action::ConnectNetwork(attachment),
-                reason,
-                caution,
-                cures,
-            );
+            self.push(member, action, reason, caution, cures);
         }
     }
 
@@ -135,19 +221,45 @@ impl Draft<'_> {
         fault: &Fault,
     ) {
         let before = member.cluster.spec.api_endpoint.as_deref();
-        if before == Some(endpoint.to_string().as_str()) {
+        let stays = before == Some(endpoint.to_string().as_str());
+        let same_place = before
+            .and_then(|before| Endpoint::parse(before).ok())
+            .is_some_and(|before| before.leads_where(endpoint));
+        // A member that was reached and still is where it was needs no new connection.
+        let moves = !same_place || !member.is_reached();
+        if stays && !moves {
             return;
         }
-        let (patch, inverse) = set_value(
-            "/spec/apiEndpoint",
-            before,
-            member.cluster.metadata.generation,
-            &endpoint.to_string(),
-        );
+        let mut changes = (Patch::default(), Patch::default());
+        if !stays {
+            let generation = member.cluster.metadata.generation;
+            changes = set_value(
+                "/spec/apiEndpoint",
+                before,
+                generation,
+                &endpoint.to_string(),
+            );
+        }
+        if moves {
+            self.moved.push(member.name().to_owned());
+            let present = !member.cluster.metadata.annotations.is_empty();
+            let note = set_annotation(
+                UNPROVEN,
+                present,
+                member.unproven_since(),
+                &self.now.to_string(),
+            );
+            changes = joined(changes, note);
+        }
+        let (patch, inverse) = changes;
         let reason = match (fault, &examination.remedy) {
             (Fault::NotAsGiven, _) => "--endpoint says so".to_owned(),
             (Fault::FinalSlash, _) => {
                 "the final slash breaks requests through the proxy".to_owned()
+            }
+            (Fault::NotShared(_), _) => {
+                "whether workloads are delivered over the new connection is open until it is proven"
+                    .to_owned()
             }
             (_, Remedy::Take(route)) => format!(
                 "{} listens there{}, on the network {}",
@@ -170,6 +282,7 @@ impl Draft<'_> {
             _ => None,
         };
         let action = Action::PatchObject {
+            server: Server::ControlPlane,
             object: member.cluster.reference(),
             patch,
             inverse,
@@ -184,59 +297,74 @@ impl Draft<'_> {
     }
 
     fn tidy_secret(&mut self, member: &Member, examination: &Examination<'_>) {
-        let (Some(secret), Some(reference)) =
-            (member.secret.seen(), &member.cluster.spec.secret_ref)
-        else {
+        let secret = member.secret.seen();
+        if let (Some(secret), Some(reference)) = (secret, &member.cluster.spec.secret_ref) {
+            let object =
+                ObjectReference::secret(reference.namespace.clone(), reference.name.clone());
+            match &secret.kubeconfig {
+                SecretKubeconfig::Empty => {
+                    let (patch, inverse) = remove_value(KUBECONFIG_KEY, "");
+                    let action = Action::PatchObject {
+                        server: Server::ControlPlane,
+                        object,
+                        patch,
+                        inverse,
+                    };
+                    let reason =
+                        "no version of Karmada reads it, and a recipe left it behind".to_owned();
+                    self.push(
+                        member,
+                        action,
+                        reason,
+                        None,
+                        vec![key(KUBECONFIG_KEY_EMPTY, member)],
+                    );
+                }
+                kubeconfig @ SecretKubeconfig::Kubeconfig { .. } => {
+                    let place = (Server::ControlPlane, object, "kubeconfig");
+                    if let Some(action) = rewrite(place, kubeconfig, member, examination) {
+                        let reason = "its server is to be the member's address, for whoever uses that kubeconfig".to_owned();
+                        self.push(
+                            member,
+                            action,
+                            reason,
+                            None,
+                            vec![key(KUBECONFIG_KEY_STALE, member)],
+                        );
+                    }
+                }
+                SecretKubeconfig::Absent | SecretKubeconfig::Other => {}
+            }
+        }
+        self.redirect_estimator(member, examination);
+    }
+
+    /// The scheduler's estimator of a member has a kubeconfig of its own, mounted so that only a new pod reads it.
+    fn redirect_estimator(&mut self, member: &Member, examination: &Examination<'_>) {
+        let Some(host) = self.observed.host.seen() else {
             return;
         };
-        let object = ObjectReference::secret(reference.namespace.clone(), reference.name.clone());
-        match &secret.kubeconfig {
-            SecretKubeconfig::Empty => {
-                let (patch, inverse) = remove_value(KUBECONFIG_KEY, "");
-                let reason =
-                    "no version of Karmada reads it, and a recipe left it behind".to_owned();
-                let action = Action::PatchObject {
-                    object,
-                    patch,
-                    inverse,
-                };
-                self.push(
-                    member,
-                    action,
-                    reason,
-                    None,
-                    vec![key(SECRET_KUBECONFIG_EMPTY, member)],
-                );
-            }
-            SecretKubeconfig::Kubeconfig { servers, encoded } => {
-                let Some(wanted) = wanted_endpoint(member, examination) else {
-                    return;
-                };
-                let stale = secret_kubeconfig::stale_servers(servers, member, &wanted);
-                if stale.is_empty() {
-                    return;
-                }
-                let encoded = encoded.expose_secret();
-                let Some(rewritten) = secret_kubeconfig::rewritten(encoded, &stale, &wanted) else {
-                    return;
-                };
-                let (patch, inverse) = set_value(KUBECONFIG_KEY, Some(encoded), 0, &rewritten);
-                let reason =
-                    format!("its server is to be {wanted} too, for whoever uses that kubeconfig");
-                let action = Action::PatchObject {
-                    object,
-                    patch,
-                    inverse,
-                };
-                self.push(
-                    member,
-                    action,
-                    reason,
-                    None,
-                    vec![key(SECRET_KUBECONFIG_STALE, member)],
-                );
-            }
-            SecretKubeconfig::Absent | SecretKubeconfig::Other => {}
+        let Some(secret) = host.estimators.get(member.name()) else {
+            return;
+        };
+        let place = (Server::Host, secret.object.clone(), secret.key.as_str());
+        let Some(action) = rewrite(place, &secret.kubeconfig, member, examination) else {
+            return;
+        };
+        let reason = "the scheduler's estimator dials the member at the server of this kubeconfig"
+            .to_owned();
+        self.push(
+            member,
+            action,
+            reason,
+            None,
+            vec![key(ESTIMATOR_STALE, member)],
+        );
+        if let Some(workload) = host.estimator(member.name()) {
+            self.restart(
+                workload,
+                "it reads its kubeconfig only when it starts".to_owned(),
+            );
         }
     }
 
@@ -248,20 +376,43 @@ impl Draft<'_> {
         caution: Option<String>,
         cures: Vec<FindingKey>,
     ) {
-        let docker = self
-            .observed
-            .docker
-            .seen()
-            .map_or("docker", |docker| docker.docker.as_str());
         self.steps.push(Step {
             subject: Subject::cluster(member.name()),
-            command: action.command(&self.observed.control_plane.kubectl, docker),
+            command: action.command(&self.observed.control_plane.commands),
             action,
             reason,
             caution,
             cures,
         });
     }
+}
+
+/// The patch of a kubeconfig in a Secret that has servers to be replaced; `None` = there are none, or it cannot be done
+/// without touching more.
+fn rewrite(
+    (server, object, secret_key): (Server, ObjectReference, &str),
+    kubeconfig: &SecretKubeconfig,
+    member: &Member,
+    examination: &Examination<'_>,
+) -> Option<Action> {
+    let SecretKubeconfig::Kubeconfig { servers, encoded } = kubeconfig else {
+        return None;
+    };
+    let wanted = wanted_endpoint(member, examination)?;
+    let stale = secret_kubeconfig::stale_servers(servers, member, &wanted);
+    if stale.is_empty() {
+        return None;
+    }
+    let encoded = encoded.expose_secret();
+    let rewritten = secret_kubeconfig::rewritten(encoded, &stale, &wanted)?;
+    let path = format!("/data/{secret_key}");
+    let (patch, inverse) = set_value(&path, Some(encoded), 0, &rewritten);
+    Some(Action::PatchObject {
+        server,
+        object,
+        patch,
+        inverse,
+    })
 }
 
 /// Docker before 28 gives the default route to the network whose name sorts first, whatever priority is asked for.

@@ -39,7 +39,12 @@ fn a_repair_that_is_not_complete_or_not_proven_exits_with_4() {
         seconds: 1,
     };
     let exit = |outcome: &Outcome, verification: &Verification, severities: &[Severity]| {
-        exit_of_repair(outcome, verification, &findings(severities), FailOn::Error)
+        let ending = Ending {
+            outcome,
+            verification,
+            proofs: &[],
+        };
+        exit_of_repair(&ending, &findings(severities), FailOn::Error)
     };
     let done = outcome(StepResult::Unchanged);
     assert_eq!(exit(&done, &passed, &[]), Exit::Healthy);

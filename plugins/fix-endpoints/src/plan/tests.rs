@@ -1,13 +1,16 @@
+use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use karmada_repair::cluster::object::ObjectReference;
 use karmada_repair::finding::Severity;
 use karmada_repair::part::Part;
 use karmada_repair::plan::Action;
 
-use crate::config::Config;
+use crate::config::{Config, DeliveryCheck};
 use crate::diagnose::diagnose;
 use crate::endpoint::Endpoint;
 use crate::fixture::*;
+use crate::host::{Component, EstimatorSecret, Host, Workload};
 use crate::observed::{Observed, SecretKubeconfig};
 use crate::secret_kubeconfig;
 
@@ -15,7 +18,12 @@ use crate::secret_kubeconfig;
 #[track_caller]
 fn check(observed: &Observed, config: &Config, expected: &[&str]) {
     let plan = planned(observed, config);
-    assert_eq!(sentences(&plan), expected);
+    let note = ", annotate karmada-repair/delivery-unproven=2026-11-30T12:00:00Z";
+    let said: Vec<String> = sentences(&plan)
+        .iter()
+        .map(|sentence| sentence.replace(note, " and note it unproven"))
+        .collect();
+    assert_eq!(said, expected);
     let after = carried_out(observed, &plan);
     let left: Vec<String> = diagnose(&after, config, now())
         .into_iter()
@@ -36,9 +44,9 @@ fn joins_the_members_networks_and_dials_their_addresses() {
         &Config::default(),
         &[
             "connect container k3d-karmada-host-server-0 to network k3d-cluster-a at 172.20.255.254 if Docker allows it",
-            "patch cluster/cluster-a: set spec.apiEndpoint to https://172.20.0.3:6443",
+            "patch cluster/cluster-a: set spec.apiEndpoint to https://172.20.0.3:6443 and note it unproven",
             "connect container k3d-karmada-host-server-0 to network k3d-cluster-b at 172.21.255.254 if Docker allows it",
-            "patch cluster/cluster-b: set spec.apiEndpoint to https://172.21.0.3:6443",
+            "patch cluster/cluster-b: set spec.apiEndpoint to https://172.21.0.3:6443 and note it unproven",
         ],
     );
 }
@@ -70,7 +78,7 @@ fn every_node_of_the_control_plane_joins() {
         &[
             "connect container k3d-karmada-host-server-0 to network k3d-cluster-a at 172.20.255.254 if Docker allows it",
             "connect container k3d-karmada-host-agent-0 to network k3d-cluster-a at 172.20.255.253 if Docker allows it",
-            "patch cluster/cluster-a: set spec.apiEndpoint to https://172.20.0.3:6443",
+            "patch cluster/cluster-a: set spec.apiEndpoint to https://172.20.0.3:6443 and note it unproven",
         ],
     );
 }
@@ -96,7 +104,7 @@ fn a_load_balancer_stands_for_its_clusters_nodes() {
         &Config::default(),
         &[
             "connect container k3d-karmada-host-server-0 to network k3d-cluster-a at 172.20.255.254 if Docker allows it",
-            "patch cluster/cluster-a: set spec.apiEndpoint to https://172.20.0.3:6443",
+            "patch cluster/cluster-a: set spec.apiEndpoint to https://172.20.0.3:6443 and note it unproven",
         ],
     );
 }
@@ -157,7 +165,9 @@ fn members_on_a_shared_network_need_no_joining() {
     check(
         &observed,
         &Config::default(),
-        &["patch cluster/cluster-a: set spec.apiEndpoint to https://172.18.0.3:6443"],
+        &[
+            "patch cluster/cluster-a: set spec.apiEndpoint to https://172.18.0.3:6443 and note it unproven",
+        ],
     );
 }
 
@@ -179,7 +189,7 @@ fn an_address_in_the_certificate_is_chosen_over_one_that_is_shared() {
         &Config::default(),
         &[
             "connect container k3d-karmada-host-server-0 to network k3d-cluster-a at 172.20.255.254 if Docker allows it",
-            "patch cluster/cluster-a: set spec.apiEndpoint to https://172.20.0.3:6443",
+            "patch cluster/cluster-a: set spec.apiEndpoint to https://172.20.0.3:6443 and note it unproven",
         ],
     );
 }
@@ -205,7 +215,9 @@ fn a_shared_address_in_the_certificate_needs_no_joining() {
     check(
         &observed,
         &Config::default(),
-        &["patch cluster/cluster-a: set spec.apiEndpoint to https://172.28.0.11:6443"],
+        &[
+            "patch cluster/cluster-a: set spec.apiEndpoint to https://172.28.0.11:6443 and note it unproven",
+        ],
     );
 }
 
@@ -225,7 +237,9 @@ fn an_endpoint_given_by_hand_is_written_as_given() {
     check(
         &observed,
         &config,
-        &["patch cluster/cluster-a: set spec.apiEndpoint to https://192.168.1.20:6443"],
+        &[
+            "patch cluster/cluster-a: set spec.apiEndpoint to https://192.168.1.20:6443 and note it unproven",
+        ],
     );
 }
 
@@ -264,6 +278,133 @@ fn an_empty_kubeconfig_key_is_removed_and_a_stale_one_rewritten() {
         Some(
             "clusters:\n- cluster: {server: 'https://172.20.0.3:6443'}\n  name: k3d-cluster-a\n# kept\n"
         )
+    );
+}
+
+fn host() -> Host {
+    let workload = |name: &str, component| Workload {
+        object: ObjectReference {
+            api_version: "apps/v1".to_owned(),
+            kind: "Deployment".to_owned(),
+            resource: "deployments".to_owned(),
+            namespace: Some("karmada-system".to_owned()),
+            name: name.to_owned(),
+        },
+        uid: "1".to_owned(),
+        component,
+    };
+    Host {
+        namespace: "karmada-system".to_owned(),
+        workloads: vec![
+            workload("karmada-controller-manager", Component::ControllerManager),
+            workload(
+                "karmada-scheduler-estimator-cluster-a",
+                Component::Estimator("cluster-a".to_owned()),
+            ),
+            workload("karmada-search", Component::Search),
+        ],
+        estimators: BTreeMap::new(),
+    }
+}
+
+fn proven(observed: &Observed, config: &Config) -> Vec<String> {
+    planned(observed, config)
+        .proofs
+        .iter()
+        .map(|proof| proof.subject.to_string())
+        .collect()
+}
+
+#[test]
+fn what_keeps_old_connections_is_restarted_once_after_all_members() {
+    let mut observed = field_report();
+    observed.host = Part::Seen(host());
+    let plan = sentences(&planned(&observed, &Config::default()));
+    assert_eq!(
+        plan[4..],
+        [
+            "restart deployment/karmada-system/karmada-controller-manager and wait for its roll-out",
+            "restart deployment/karmada-system/karmada-search and wait for its roll-out",
+        ]
+    );
+    let healthy = carried_out(&observed, &planned(&observed, &Config::default()));
+    assert!(planned(&healthy, &Config::default()).is_empty());
+}
+
+#[test]
+fn the_estimators_kubeconfig_follows_the_member_and_its_deployment_restarts() {
+    use base64::Engine;
+    let mut observed = field_report();
+    observed.members.truncate(1);
+    let mut host = host();
+    let text = "clusters:\n- cluster: {server: 'https://0.0.0.0:6551'}\n  name: a\n";
+    host.estimators.insert(
+        "cluster-a".to_owned(),
+        EstimatorSecret {
+            object: ObjectReference::secret("karmada-system", "cluster-a-kubeconfig"),
+            key: "cluster-a-kubeconfig".to_owned(),
+            kubeconfig: secret_kubeconfig::read(Some(
+                &base64::engine::general_purpose::STANDARD.encode(text),
+            )),
+        },
+    );
+    observed.host = Part::Seen(host);
+    let plan = sentences(&planned(&observed, &Config::default()));
+    assert_eq!(
+        plan[2..],
+        [
+            "patch secret/karmada-system/cluster-a-kubeconfig: set data.cluster-a-kubeconfig to ***",
+            "restart deployment/karmada-system/karmada-scheduler-estimator-cluster-a and wait for its roll-out",
+            "restart deployment/karmada-system/karmada-controller-manager and wait for its roll-out",
+            "restart deployment/karmada-system/karmada-search and wait for its roll-out",
+        ]
+    );
+}
+
+#[test]
+fn delivery_is_proven_for_what_moved_and_for_what_was_never_proven() {
+    let mut observed = field_report();
+    assert_eq!(
+        proven(&observed, &Config::default()),
+        ["cluster/cluster-a", "cluster/cluster-b"]
+    );
+    let never = Config {
+        delivery: DeliveryCheck::Never,
+        ..Config::default()
+    };
+    assert!(proven(&observed, &never).is_empty());
+    observed = carried_out(&observed, &planned(&observed, &Config::default()));
+    assert!(proven(&observed, &Config::default()).is_empty());
+    let always = Config {
+        delivery: DeliveryCheck::Always,
+        ..Config::default()
+    };
+    assert_eq!(
+        proven(&observed, &always),
+        ["cluster/cluster-a", "cluster/cluster-b"]
+    );
+    let note = (
+        "karmada-repair/delivery-unproven".to_owned(),
+        "2026-11-30T11:00:00Z".to_owned(),
+    );
+    observed.members[1]
+        .cluster
+        .metadata
+        .annotations
+        .extend([note]);
+    assert_eq!(proven(&observed, &Config::default()), ["cluster/cluster-b"]);
+    assert_eq!(
+        codes(&observed, &Config::default()),
+        ["error delivery-unproven cluster-b"]
+    );
+    assert_eq!(
+        codes(&observed, &never),
+        ["info delivery-unproven cluster-b"]
+    );
+    observed.host = Part::Seen(host());
+    assert_eq!(
+        sentences(&planned(&observed, &Config::default()))[0],
+        "restart deployment/karmada-system/karmada-controller-manager and wait for its roll-out"
     );
 }
 
