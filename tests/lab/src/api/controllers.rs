@@ -1,0 +1,155 @@
+//! What kube-controller-manager does in a cluster, done at once: token Secrets, garbage collection, emptied
+//! namespaces, the status of Deployments. Pure over the store.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
+use serde_json::{Value, json};
+
+use super::kinds::{self, Kind};
+use super::store::{Key, Store};
+
+/// What the controllers know about their cluster.
+#[derive(Debug, Clone)]
+pub(crate) struct Surroundings {
+    /// PEM of the authority of the cluster, which goes into token Secrets.
+    pub(crate) authority: String,
+    /// Whether Deployments are rolled out at once; elsewhere somebody else does it.
+    pub(crate) rolls_out: bool,
+}
+
+/// Reacts to an object that was created or changed.
+pub(crate) fn after_write(
+    store: &mut Store,
+    surroundings: &Surroundings,
+    kind: &'static Kind,
+    object: &Value,
+) {
+    match (kind.group, kind.resource) {
+        ("", "secrets") if object["type"] == SERVICE_ACCOUNT_TOKEN => {
+            fill_token(store, surroundings, kind, object)
+        }
+        ("apps", "deployments") if surroundings.rolls_out => roll_out(store, kind, object),
+        ("", "serviceaccounts") => fill_waiting_tokens(store, surroundings, object),
+        _ => {}
+    }
+}
+
+/// Reacts to an object that is gone.
+pub(crate) fn after_delete(store: &mut Store, kind: &'static Kind, object: &Value) {
+    let uid = &object["metadata"]["uid"];
+    let name = object["metadata"]["name"].as_str().unwrap_or_default();
+    let namespace = object["metadata"]["namespace"].as_str().unwrap_or_default();
+    let doomed: Vec<Key> = store
+        .all()
+        .filter(|(key, other)| {
+            let owners = other["metadata"]["ownerReferences"].as_array();
+            let orphan = owners.is_some_and(|owners| owners.len() == 1 && owners[0]["uid"] == *uid);
+            let emptied = kind.resource == "namespaces" && key.namespace == name;
+            let token = kind.resource == "serviceaccounts"
+                && key.namespace == namespace
+                && other["type"] == SERVICE_ACCOUNT_TOKEN
+                && other["metadata"]["annotations"]["kubernetes.io/service-account.name"] == name;
+            orphan || emptied || token
+        })
+        .map(|(key, _)| key.clone())
+        .collect();
+    for key in doomed {
+        let Some(kind) = kinds::of(kinds::Role::ControlPlane).find(|kind| key.is_of(kind)) else {
+            continue;
+        };
+        if let Some(object) = store.remove(kind, &key) {
+            after_delete(store, kind, &object);
+        }
+    }
+}
+
+/// The claims of a service-account token as issued by this lab's clusters, signed by nobody.
+pub(crate) fn token(namespace: &str, account: &str, secret: &str) -> String {
+    let part = |value: Value| URL_SAFE_NO_PAD.encode(value.to_string());
+    let header = json!({"alg": "RS256", "kid": "lab"});
+    let claims = json!({
+        "iss": "kubernetes/serviceaccount",
+        "kubernetes.io/serviceaccount/namespace": namespace,
+        "kubernetes.io/serviceaccount/secret.name": secret,
+        "kubernetes.io/serviceaccount/service-account.name": account,
+        "sub": format!("system:serviceaccount:{namespace}:{account}"),
+    });
+    format!(
+        "{}.{}.{}",
+        part(header),
+        part(claims),
+        URL_SAFE_NO_PAD.encode(crate::random::hexadecimal(64))
+    )
+}
+
+/// The type of Secrets that the token controller fills.
+pub(crate) const SERVICE_ACCOUNT_TOKEN: &str = "kubernetes.io/service-account-token";
+
+fn fill_token(store: &mut Store, surroundings: &Surroundings, kind: &'static Kind, secret: &Value) {
+    let text = |path: &str| {
+        secret
+            .pointer(path)
+            .and_then(Value::as_str)
+            .unwrap_or_default()
+            .to_owned()
+    };
+    let (namespace, name) = (text("/metadata/namespace"), text("/metadata/name"));
+    let account = text("/metadata/annotations/kubernetes.io~1service-account.name");
+    let exists = store
+        .read(&Key::new(
+            kinds::known("", "serviceaccounts"),
+            &namespace,
+            &account,
+        ))
+        .is_some();
+    if !exists || !secret["data"]["token"].is_null() {
+        return;
+    }
+    let mut filled = secret.clone();
+    filled["data"] = json!({
+        "ca.crt": STANDARD.encode(&surroundings.authority),
+        "namespace": STANDARD.encode(&namespace),
+        "token": STANDARD.encode(token(&namespace, &account, &name)),
+    });
+    store.write(kind, Key::new(kind, &namespace, &name), filled);
+}
+
+fn fill_waiting_tokens(store: &mut Store, surroundings: &Surroundings, account: &Value) {
+    let namespace = account["metadata"]["namespace"]
+        .as_str()
+        .unwrap_or_default();
+    let secrets = kinds::known("", "secrets");
+    let waiting: Vec<Value> = store
+        .list(secrets, Some(namespace))
+        .filter(|secret| {
+            secret["type"] == SERVICE_ACCOUNT_TOKEN
+                && secret["metadata"]["annotations"]["kubernetes.io/service-account.name"]
+                    == account["metadata"]["name"]
+        })
+        .cloned()
+        .collect();
+    for secret in waiting {
+        fill_token(store, surroundings, secrets, &secret);
+    }
+}
+
+/// Reports the Deployment as rolled out; the processes behind it are played elsewhere.
+fn roll_out(store: &mut Store, kind: &'static Kind, deployment: &Value) {
+    let generation = &deployment["metadata"]["generation"];
+    if deployment["status"]["observedGeneration"] == *generation {
+        return;
+    }
+    let replicas = deployment["spec"]["replicas"].as_u64().unwrap_or(1);
+    let mut rolled = deployment.clone();
+    rolled["status"] = json!({
+        "observedGeneration": generation, "replicas": replicas, "updatedReplicas": replicas,
+        "readyReplicas": replicas, "availableReplicas": replicas,
+        "conditions": [
+            {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable", "message": "Deployment has minimum availability."},
+            {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": "ReplicaSet has successfully progressed."},
+        ],
+    });
+    let text = |field: &str| deployment["metadata"][field].as_str().unwrap_or_default();
+    let key = Key::new(kind, text("namespace"), text("name"));
+    store.write(kind, key, rolled);
+}

@@ -1,0 +1,268 @@
+//! Putting a federation together: API servers on their ports, containers around them, Karmada and its members.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+
+use crate::api::identity::ImpersonationWording;
+use crate::api::kinds::Role;
+use crate::api::refusal::Refusal;
+use crate::api::server::{ApiServer, Config};
+use crate::certificates::Authority;
+use crate::cluster_contents;
+use crate::docker::daemon::Daemon;
+use crate::docker::fleet::{self, Publication};
+use crate::faults::Faults;
+use crate::federation::{CONTROL_PLANE, StartError};
+use crate::karmada::join::{self, Joining};
+use crate::karmada::objects::Acting;
+use crate::listener::{Port, Served};
+use crate::lock::lock;
+use crate::requests::Recorder;
+use crate::runtime::Runtime;
+use crate::spec::{ClusterSpec, Endpoint, Flavour, Mode, Spec};
+use crate::wiring::{self, Serving, Wired, Wiring};
+
+/// What is put together before anything can be shared.
+pub(crate) struct Parts<'a> {
+    pub(crate) runtime: &'a Runtime,
+    pub(crate) recorder: Recorder,
+    pub(crate) faults: Faults,
+    pub(crate) daemon: Daemon,
+    pub(crate) servers: BTreeMap<String, Wired>,
+    pub(crate) secrets: Vec<String>,
+    pub(crate) wording: ImpersonationWording,
+}
+
+impl Parts<'_> {
+    /// The host cluster, whose nodes serve the Karmada API too.
+    pub(crate) fn host(&mut self, spec: &Spec) -> Result<(), StartError> {
+        let nodes: Vec<String> = (0..spec.host.servers)
+            .map(|index| spec.host.server(index))
+            .collect();
+        let own = self.server(
+            &spec.host.context(),
+            Role::Cluster,
+            &spec.host,
+            cluster_names(&spec.host),
+            nodes,
+        )?;
+        let karmada = self.server(
+            CONTROL_PLANE,
+            Role::ControlPlane,
+            &spec.host,
+            karmada_names(),
+            Vec::new(),
+        )?;
+        let publications = [
+            Publication {
+                server: spec.host.context(),
+                container_port: spec.host.api_port(),
+                host_port: own,
+            },
+            Publication {
+                server: CONTROL_PLANE.to_owned(),
+                container_port: spec.karmada_port,
+                host_port: karmada,
+            },
+        ];
+        let token = self.token();
+        Ok(fleet::build(
+            &mut self.daemon,
+            &spec.host,
+            &publications,
+            &token,
+        )?)
+    }
+
+    pub(crate) fn cluster(&mut self, cluster: &ClusterSpec) -> Result<(), StartError> {
+        let nodes: Vec<String> = (0..cluster.servers)
+            .map(|index| cluster.server(index))
+            .collect();
+        let port = self.server(
+            &cluster.context(),
+            Role::Cluster,
+            cluster,
+            cluster_names(cluster),
+            nodes,
+        )?;
+        let publication = Publication {
+            server: cluster.context(),
+            container_port: cluster.api_port(),
+            host_port: port,
+        };
+        let token = self.token();
+        Ok(fleet::build(
+            &mut self.daemon,
+            cluster,
+            &[publication],
+            &token,
+        )?)
+    }
+
+    /// Starts an API server and returns its published port.
+    fn server(
+        &mut self,
+        name: &str,
+        role: Role,
+        cluster: &ClusterSpec,
+        names: Vec<String>,
+        nodes: Vec<String>,
+    ) -> Result<u16, StartError> {
+        let hosts_karmada = self.servers.is_empty();
+        let config = Config {
+            role,
+            version: if role == Role::ControlPlane {
+                "v1.31.3".to_owned()
+            } else {
+                cluster.version.clone()
+            },
+            anonymous: role == Role::ControlPlane,
+            wording: self.wording,
+            // The kubelet of the host cluster does it, as processes hang on it.
+            rolls_out: !hosts_karmada,
+        };
+        let authority = Arc::new(Authority::new(&self.authority_name(role, cluster)));
+        let api = Arc::new(ApiServer::new(name, config, authority));
+        let served = Served {
+            service: api.clone(),
+            recorder: self.recorder.clone(),
+            faults: self.faults.clone(),
+        };
+        let tls = Arc::new(Mutex::new(wiring::serve(&api, &names)));
+        let internal = Port::open(self.runtime.handle(), served.clone(), tls.clone())?;
+        let published = Port::open(self.runtime.handle(), served, tls.clone())?;
+        let port = published.number();
+        let serving = Serving {
+            tls,
+            names: Mutex::new(names),
+            nodes: Mutex::new(nodes.into_iter().map(|node| (node, 0)).collect()),
+            home: cluster.home_network(),
+            frozen: Mutex::new(false),
+        };
+        self.servers.insert(
+            name.to_owned(),
+            Wired {
+                api,
+                internal,
+                published,
+                refusing: AtomicBool::new(false),
+                serving,
+            },
+        );
+        Ok(port)
+    }
+
+    /// k3s names its authority by the second of its creation; kind and minikube always use the same name.
+    fn authority_name(&self, role: Role, cluster: &ClusterSpec) -> String {
+        match (role, cluster.flavour) {
+            (Role::ControlPlane, _) => "karmada".to_owned(),
+            (_, Flavour::K3d) => {
+                format!("k3s-server-ca@{}", 1_772_100_000 + 37 * self.servers.len())
+            }
+            (_, Flavour::Kind) => "kubernetes".to_owned(),
+            (_, Flavour::Minikube) => "minikubeCA".to_owned(),
+        }
+    }
+
+    fn token(&mut self) -> String {
+        let token = format!("K10lab{}", crate::random::hexadecimal(32));
+        self.secrets.push(token.clone());
+        token
+    }
+}
+
+/// Installs Karmada and joins the members.
+pub(crate) async fn populate(spec: &Spec, wiring: &Wiring) -> Result<(), Refusal> {
+    let acting = |server: &str, manager| Acting {
+        server: wiring.servers[server].api.clone(),
+        manager,
+    };
+    let host = acting(&spec.host.context(), "helm");
+    cluster_contents::install_karmada(&host, &spec.host.first_server(), spec.karmada_port).await?;
+    let control_plane = acting(CONTROL_PLANE, "karmadactl");
+    join::prepare_control_plane(&control_plane).await?;
+    for member in spec.members.iter().filter(|member| member.joined) {
+        let wired = &wiring.servers[&member.cluster.context()];
+        let port = wired.published.number();
+        let home = member.cluster.home_network();
+        let endpoint = match &member.joined_at {
+            Endpoint::Published => format!("https://{}:{port}", member.cluster.published_host()),
+            Endpoint::Internal => {
+                let daemon = lock(&wiring.daemon);
+                let server = daemon.container(&member.cluster.first_server());
+                let address = server.ok().and_then(|server| server.address_on(&home));
+                let address = address.map_or_else(
+                    || member.cluster.first_server(),
+                    |address| address.to_string(),
+                );
+                format!("https://{address}:{}", member.cluster.api_port())
+            }
+            Endpoint::Url(url) => url.replace("{PORT}", &port.to_string()),
+        };
+        let kubeconfig = member
+            .secret_kubeconfig
+            .as_ref()
+            .map(|text| text.replace("{SERVER}", &endpoint));
+        let joining = Joining {
+            name: member.name(),
+            endpoint: &endpoint,
+            mode: if member.mode == Mode::Push {
+                "Push"
+            } else {
+                "Pull"
+            },
+            kubeconfig: kubeconfig.as_deref(),
+        };
+        join::join(
+            &joining,
+            &acting(&member.cluster.context(), "karmadactl"),
+            &control_plane,
+        )
+        .await?;
+    }
+    Ok(())
+}
+
+/// The names in a cluster's serving certificate before its nodes have addresses.
+fn cluster_names(cluster: &ClusterSpec) -> Vec<String> {
+    let mut names: Vec<String> = match cluster.flavour {
+        Flavour::K3d => vec!["0.0.0.0", "127.0.0.1", "::1", "10.43.0.1"],
+        Flavour::Kind => vec!["127.0.0.1", "10.96.0.1"],
+        Flavour::Minikube => vec!["127.0.0.1", "10.96.0.1", "10.0.0.1"],
+    }
+    .into_iter()
+    .map(str::to_owned)
+    .collect();
+    let own = [
+        "localhost",
+        "kubernetes",
+        "kubernetes.default",
+        "kubernetes.default.svc",
+        "kubernetes.default.svc.cluster.local",
+    ];
+    names.extend(own.map(str::to_owned));
+    names.extend((0..cluster.servers).map(|index| cluster.server(index)));
+    match cluster.flavour {
+        Flavour::K3d => names.push(cluster.balancer()),
+        Flavour::Kind => {}
+        Flavour::Minikube => {
+            names.extend(["minikubeCA", "control-plane.minikube.internal"].map(str::to_owned))
+        }
+    }
+    names
+}
+
+/// The names that the Helm chart puts into the certificate of karmada-apiserver.
+fn karmada_names() -> Vec<String> {
+    [
+        "kubernetes.default.svc",
+        "*.etcd.karmada-system.svc.cluster.local",
+        "*.karmada-system.svc.cluster.local",
+        "*.karmada-system.svc",
+        "localhost",
+        "127.0.0.1",
+    ]
+    .map(str::to_owned)
+    .to_vec()
+}

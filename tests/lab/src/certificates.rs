@@ -1,0 +1,120 @@
+//! Certificate authorities and leaves, made afresh for every federation. Pure: no files, no sockets.
+
+use std::sync::Arc;
+
+use rcgen::{
+    BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
+    Issuer, KeyPair, KeyUsagePurpose,
+};
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
+
+/// A certificate authority that signs the leaves of one cluster.
+pub(crate) struct Authority {
+    issuer: Issuer<'static, KeyPair>,
+    certificate: CertificateDer<'static>,
+    pem: String,
+}
+
+/// A leaf certificate with its private key.
+pub(crate) struct Leaf {
+    pub(crate) certificate: CertificateDer<'static>,
+    pub(crate) certificate_pem: String,
+    pub(crate) key_pem: String,
+    key_der: Vec<u8>,
+}
+
+impl Authority {
+    /// A new self-signed authority whose subject is `common_name`.
+    pub(crate) fn new(common_name: &str) -> Self {
+        let mut params = CertificateParams::default();
+        params.distinguished_name = subject(common_name, None);
+        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        params.key_usages = vec![
+            KeyUsagePurpose::DigitalSignature,
+            KeyUsagePurpose::KeyCertSign,
+            KeyUsagePurpose::CrlSign,
+        ];
+        let key = KeyPair::generate().expect("ring generates P-256 keys");
+        let certificate = params
+            .self_signed(&key)
+            .expect("the parameters hold no invalid names");
+        Self {
+            pem: certificate.pem(),
+            certificate: certificate.der().clone(),
+            issuer: Issuer::new(params, key),
+        }
+    }
+
+    pub(crate) fn pem(&self) -> &str {
+        &self.pem
+    }
+
+    pub(crate) fn certificate(&self) -> &CertificateDer<'static> {
+        &self.certificate
+    }
+
+    /// A serving certificate for the given names and addresses.
+    pub(crate) fn serving(&self, common_name: &str, names: &[String]) -> Leaf {
+        let params = CertificateParams::new(names.to_vec())
+            .expect("names of the lab are valid DNS names or addresses");
+        self.sign(
+            params,
+            subject(common_name, None),
+            ExtendedKeyUsagePurpose::ServerAuth,
+        )
+    }
+
+    /// A client certificate: user `common_name` in `group`.
+    pub(crate) fn client(&self, common_name: &str, group: Option<&str>) -> Leaf {
+        self.sign(
+            CertificateParams::default(),
+            subject(common_name, group),
+            ExtendedKeyUsagePurpose::ClientAuth,
+        )
+    }
+
+    fn sign(
+        &self,
+        mut params: CertificateParams,
+        subject: DistinguishedName,
+        usage: ExtendedKeyUsagePurpose,
+    ) -> Leaf {
+        params.distinguished_name = subject;
+        params.key_usages = vec![
+            KeyUsagePurpose::DigitalSignature,
+            KeyUsagePurpose::KeyEncipherment,
+        ];
+        params.extended_key_usages = vec![usage];
+        params.use_authority_key_identifier_extension = true;
+        let key = KeyPair::generate().expect("ring generates P-256 keys");
+        let certificate = params
+            .signed_by(&key, &self.issuer)
+            .expect("the authority may sign");
+        Leaf {
+            certificate: certificate.der().clone(),
+            certificate_pem: certificate.pem(),
+            key_pem: key.serialize_pem(),
+            key_der: key.serialize_der(),
+        }
+    }
+}
+
+impl Leaf {
+    pub(crate) fn key(&self) -> PrivateKeyDer<'static> {
+        PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key_der.clone()))
+    }
+}
+
+/// The TLS provider that every part of the lab names explicitly, so that no process-wide default is needed.
+pub(crate) fn provider() -> Arc<rustls::crypto::CryptoProvider> {
+    Arc::new(rustls::crypto::ring::default_provider())
+}
+
+fn subject(common_name: &str, group: Option<&str>) -> DistinguishedName {
+    let mut name = DistinguishedName::new();
+    if let Some(group) = group {
+        name.push(DnType::OrganizationName, group);
+    }
+    name.push(DnType::CommonName, common_name);
+    name
+}
