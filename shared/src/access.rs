@@ -13,6 +13,7 @@ use crate::cli::docker::DockerChoice;
 use crate::cluster::client::{Answer, ClusterClient};
 use crate::cluster::connect::{ClientIdentity, Connector};
 use crate::cluster::control_plane::{ControlPlaneError, explain_missing_clusters};
+use crate::cluster::error::ClusterError;
 use crate::cluster::kubeconfig::Kubeconfig;
 use crate::cluster::options::ConnectionOptions;
 use crate::cluster::request_error::RequestError;
@@ -20,7 +21,8 @@ use crate::docker::client::Docker;
 use crate::docker::endpoint::{Located, LocatedBy, locate};
 use crate::docker::error::DockerError;
 use crate::env::Env;
-use crate::error::Failure;
+use crate::error::{Explain, Failure};
+use crate::exit::Exit;
 use crate::io;
 use crate::karmada::{CLUSTERS, proxy_path};
 use crate::plan::{Commands, Server};
@@ -188,7 +190,7 @@ impl Access {
             flag("kubeconfig", file.and_then(|file| file.to_str()))
                 + &flag("context", host.context.as_deref())
         } else {
-            " --context HOST-CONTEXT".to_owned()
+            " --kubeconfig HOST-KUBECONFIG".to_owned()
         };
         Commands {
             kubectl: format!("kubectl{}", self.control_plane_flags()),
@@ -209,7 +211,28 @@ impl Access {
                 host.kubeconfig.as_deref().and_then(Path::to_str)
             ),
             flag("host-context", host.context.as_deref()),
-        )
+        ) + &self.member_flags()
+    }
+
+    fn member_flags(&self) -> String {
+        let members = &self.options.members;
+        let contexts: String = members
+            .contexts
+            .iter()
+            .map(|(member, context)| flag("cluster-context", Some(&format!("{member}={context}"))))
+            .collect();
+        let file = members.kubeconfig.as_deref().and_then(Path::to_str);
+        flag("cluster-kubeconfig", file)
+            + &contexts
+            + &flag("cluster-context", members.only_context.as_deref())
+    }
+
+    /// Whether the loaded kubeconfig has a context of this name.
+    pub fn has_context(&self, name: &str) -> bool {
+        self.kubeconfig
+            .contexts()
+            .iter()
+            .any(|context| context.name == name)
     }
 
     fn control_plane_flags(&self) -> String {
@@ -255,6 +278,17 @@ fn flag(name: &str, value: Option<&str>) -> String {
     }
 }
 
+/// What the command line says about the host cluster cannot be used.
+#[derive(Debug, thiserror::Error)]
+#[error("the host cluster cannot be reached as --host-context or --host-kubeconfig say")]
+struct HostUnusable(#[source] ClusterError);
+
+impl Explain for HostUnusable {
+    fn exit(&self) -> Exit {
+        self.0.exit()
+    }
+}
+
 fn host(
     options: &AccessOptions,
     kubeconfig: &Kubeconfig,
@@ -268,11 +302,11 @@ fn host(
     let connection = options
         .connection
         .for_context(host.kubeconfig.clone(), host.context.clone());
-    let client = match &host.kubeconfig {
-        Some(file) => connector.connect(&Kubeconfig::load(Some(file), env)?, &connection)?,
-        None => connector.connect(kubeconfig, &connection)?,
+    let connect = || match &host.kubeconfig {
+        Some(file) => connector.connect(&Kubeconfig::load(Some(file), env)?, &connection),
+        None => connector.connect(kubeconfig, &connection),
     };
-    Ok(Some(client))
+    Ok(Some(connect().map_err(HostUnusable)?))
 }
 
 /// Whether the docker command finds the daemon in the same way without flags.

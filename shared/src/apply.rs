@@ -18,7 +18,7 @@ use crate::cluster::request_error::{RequestError, Sent};
 use crate::confirm::ConfirmedPlan;
 use crate::docker::client::Docker;
 use crate::interrupt::Interrupt;
-use crate::plan::{Action, Plan, Server, Step, holds_result, unmet_precondition};
+use crate::plan::{Action, Plan, Server, Step, holds_result, touches, unmet_precondition};
 
 /// How one step ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -28,7 +28,9 @@ pub enum StepResult {
     Applied(Option<String>),
     /// What it wanted was there already; nothing was written.
     Unchanged,
-    /// It was tried and is not done, or cannot be told to be done; why.
+    /// It was tried, and the server took nothing; why.
+    Refused(String),
+    /// It was tried, and is not done or cannot be told to be done; why.
     Failed(String),
     /// It was not tried; why.
     Skipped(String),
@@ -101,7 +103,7 @@ pub async fn apply(
         } else {
             carry_out(&step.action, access, interrupt, patience).await
         };
-        if matches!(result, StepResult::Failed(_)) {
+        if matches!(result, StepResult::Failed(_) | StepResult::Refused(_)) {
             failed.push(step.subject.clone());
         }
         ended(&step, &result);
@@ -122,11 +124,11 @@ pub async fn rehearse(plan: &Plan, access: &Access) -> Outcome {
                 ..
             } => match access.server(*server) {
                 Ok(client) => sent_dry(client, object, patch).await,
-                Err(reason) => StepResult::Failed(reason),
+                Err(reason) => StepResult::Refused(reason),
             },
             Action::Restart { object, uid } => match access.server(Server::Host) {
                 Ok(client) => rollout::rehearse(client, object, uid).await,
-                Err(reason) => StepResult::Failed(reason),
+                Err(reason) => StepResult::Refused(reason),
             },
             Action::ConnectNetwork(_) | Action::DisconnectNetwork(_) => {
                 StepResult::Skipped("Docker has no dry run".to_owned())
@@ -139,10 +141,16 @@ pub async fn rehearse(plan: &Plan, access: &Access) -> Outcome {
 
 async fn before(action: &Action, access: &Access) -> Result<Value, String> {
     match action {
-        Action::PatchObject { server, object, .. } => access
+        Action::PatchObject {
+            server,
+            object,
+            patch,
+            ..
+        } => access
             .server(*server)?
             .get::<Value>(&object.path())
             .await
+            .map(|now| without_untouched_secrets(now, object, patch))
             .map_err(|error| error.to_string()),
         Action::Restart { object, .. } => access
             .server(Server::Host)?
@@ -157,6 +165,16 @@ async fn before(action: &Action, access: &Access) -> Result<Value, String> {
             Ok(json!({ "container": container.name, "attachments": container.attachments }))
         }
     }
+}
+
+/// A Secret without the values that the patch does not touch: a backup holds no more secrets than it needs.
+fn without_untouched_secrets(mut now: Value, object: &ObjectReference, patch: &Patch) -> Value {
+    if object.kind == "Secret"
+        && let Some(data) = now.get_mut("data").and_then(Value::as_object_mut)
+    {
+        data.retain(|key, _| touches(patch, &format!("/data/{key}")));
+    }
+    now
 }
 
 async fn carry_out(
@@ -188,7 +206,7 @@ async fn carry_out(
             Err(reason) => Err(reason),
         },
     };
-    carried_out.unwrap_or_else(StepResult::Failed)
+    carried_out.unwrap_or_else(StepResult::Refused)
 }
 
 async fn sent_dry(client: &ClusterClient, object: &ObjectReference, patch: &Patch) -> StepResult {
@@ -198,7 +216,7 @@ async fn sent_dry(client: &ClusterClient, object: &ObjectReference, patch: &Patc
         .await
     {
         Ok(_) => StepResult::Applied(None),
-        Err(error) => StepResult::Failed(error.to_string()),
+        Err(error) => StepResult::Refused(error.to_string()),
     }
 }
 
@@ -216,7 +234,7 @@ async fn patch_object(
         Err(error) => error,
     };
     if !may_have_been_decided_by_state(&error) {
-        return StepResult::Failed(error.to_string());
+        return StepResult::Refused(error.to_string());
     }
     // Whether the write was refused for a changed object, or done and its answer lost, only the object tells.
     match client.get::<Value>(&object.path()).await {
@@ -227,12 +245,12 @@ async fn patch_object(
             "the answer was lost; the object was read again".to_owned(),
         )),
         Ok(now) => match unmet_precondition(&now, patch) {
-            Some(path) => StepResult::Failed(format!(
+            Some(path) => StepResult::Refused(format!(
                 "conflict: {} of {object} is no longer what was diagnosed; run again to see it as it is now",
                 path.trim_start_matches('/').replace('/', ".")
             )),
             None => {
-                StepResult::Failed(format!("{error}; {object} was read again and is unchanged"))
+                StepResult::Refused(format!("{error}; {object} was read again and is unchanged"))
             }
         },
         Err(reading) => StepResult::Failed(format!(

@@ -126,7 +126,7 @@ impl Backup {
 /// Without a home folder there is no default.
 pub fn folder(chosen: Option<&Path>, env: &Env) -> Result<PathBuf, BackupError> {
     match chosen {
-        Some(folder) => Ok(folder.to_path_buf()),
+        Some(folder) => std::path::absolute(folder).map_err(|error| unwritable(folder, error)),
         None => Ok(env
             .state_home()
             .ok_or(BackupError::NoHome)?

@@ -35,6 +35,11 @@ impl Deadline {
         self.allowed
     }
 
+    /// How long it is until then; zero when it has passed.
+    pub fn left(&self) -> Duration {
+        self.allowed.saturating_sub(self.waited())
+    }
+
     /// Whether it has passed.
     pub fn passed(&self) -> bool {
         self.waited() >= self.allowed

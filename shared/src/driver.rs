@@ -16,6 +16,7 @@ use crate::access::{Access, AccessOptions};
 use crate::cli::connection::{ConnectionFlags, HostFlags, MemberFlags};
 use crate::cli::docker::DockerChoice;
 use crate::cli::run::{RunFlags, RunOptions};
+use crate::clock::Deadline;
 use crate::env::Env;
 use crate::error::{Explain, Failure, UsageError};
 use crate::exit::Exit;
@@ -87,14 +88,23 @@ pub trait Repair: Sized {
     ) -> Overview;
 
     /// Proves that a subject works, once its steps are done and verified; whatever it writes for that it removes, also
-    /// when `interrupt` is heard.
+    /// when a signal is heard.
     fn prove(
         access: &Access,
         observed: &Self::Observed,
         proof: &Proof,
         config: &Self::Config,
-        interrupt: &Interrupt,
+        until: Until<'_>,
     ) -> impl Future<Output = ProofResult>;
+}
+
+/// When a proof ends at the latest.
+#[derive(Debug, Clone, Copy)]
+pub struct Until<'a> {
+    /// What has not shown by then is not going to.
+    pub deadline: Deadline,
+    /// A signal ends it at once.
+    pub interrupt: &'a Interrupt,
 }
 
 /// How a proof ended.
@@ -195,6 +205,7 @@ fn run<R: Repair>() -> Exit {
     // A name look-up in a thread of its own must not hold up the end.
     runtime.shutdown_background();
     match ended {
+        Ok(Exit::Healthy) if io::report_was_lost() => Exit::Unknown,
         Ok(exit) => exit,
         Err(failure) => fail(&failure),
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, BufRead, IsTerminal, Write};
 use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use anstream::AutoStream;
 use anstyle::{AnsiColor, Style};
@@ -132,6 +133,7 @@ pub fn stderr_is_terminal() -> bool {
     io::stderr().is_terminal()
 }
 
+#[derive(Clone, Copy)]
 enum Stream {
     Stdout,
     Stderr,
@@ -142,9 +144,21 @@ fn write_to(stream: Stream, text: &str) {
         Stream::Stdout => write_all(&mut AutoStream::auto(io::stdout()), text),
         Stream::Stderr => write_all(&mut AutoStream::auto(io::stderr()), text),
     };
-    // Nothing can be told to a reader that has gone; the exit code still tells the script.
-    let _ = written;
+    // A reader that has gone has seen enough; nobody is left to tell what stderr does not take.
+    if let (Err(error), Stream::Stdout) = (written, stream)
+        && error.kind() != io::ErrorKind::BrokenPipe
+    {
+        REPORT_LOST.store(true, Ordering::Relaxed);
+        say(&format!("error: the report cannot be written: {error}"));
+    }
 }
+
+/// Whether a part of the report could not be written, although somebody wanted to read it.
+pub fn report_was_lost() -> bool {
+    REPORT_LOST.load(Ordering::Relaxed)
+}
+
+static REPORT_LOST: AtomicBool = AtomicBool::new(false);
 
 fn write_all(out: &mut impl Write, text: &str) -> io::Result<()> {
     out.write_all(text.as_bytes())?;

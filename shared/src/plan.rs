@@ -337,7 +337,11 @@ pub fn set_annotation(
     let test_after = json!({"op": "test", "path": path, "value": after});
     let (forward, backward) = match (present, before) {
         (false, _) => (
-            json!([{"op": "add", "path": "/metadata/annotations", "value": {name: after}}]),
+            // The API server takes a missing value for null, and so somebody else's first annotation for a conflict.
+            json!([
+                {"op": "test", "path": "/metadata/annotations", "value": null},
+                {"op": "add", "path": "/metadata/annotations", "value": {name: after}}
+            ]),
             json!([test_after, {"op": "remove", "path": path}]),
         ),
         (true, None) => (
@@ -465,6 +469,14 @@ pub fn holds_result(object: &Value, patch: &Patch) -> bool {
         PatchOperation::Test(_) => true,
         PatchOperation::Move(_) | PatchOperation::Copy(_) => false,
     })
+}
+
+/// Whether one of the operations is about this path (a JSON Pointer without escapes).
+pub fn touches(patch: &Patch, path: &str) -> bool {
+    patch
+        .0
+        .iter()
+        .any(|operation| operation.path().as_str() == path)
 }
 
 /// The first precondition of the patch that the object does not meet, as its path; `None` when all are met.

@@ -41,6 +41,14 @@ impl Progress {
         }
     }
 
+    /// Shows a wait of some seconds; a line where there is no terminal.
+    pub fn announce(&self, what: &str) {
+        match &self.spinner {
+            Some(_) => self.waiting_for(what),
+            None => io::say(&harmless(what)),
+        }
+    }
+
     /// Shows what a long wait waits for, and how long it may still take.
     pub fn waiting(&self, what: &str, deadline: &Deadline) {
         match &self.spinner {

@@ -81,6 +81,8 @@ pub enum Verdict {
     NotVerified,
     /// What could be repaired was, and faults remain that this plugin cannot repair.
     PartlyRepaired,
+    /// A repair was tried, and the servers took nothing of it.
+    NothingWritten,
     /// The repair was begun and not completed, or not proven.
     Incomplete,
 }
@@ -280,11 +282,10 @@ pub fn exit_of_repair(ending: &Ending<'_>, findings: &[Finding], fail_on: FailOn
         ProofResult::Skipped(_) => *ending.verification == Verification::SwitchedOff,
     });
     if ending.outcome.results.is_empty() && !proven {
-        let failed = ending
-            .proofs
-            .iter()
-            .any(|proof| matches!(proof, ProofResult::Failed(_)));
-        return if failed { Exit::Faults } else { Exit::Unknown };
+        return exit_of_proofs(ending.proofs);
+    }
+    if !ending.outcome.is_complete() && !ending.outcome.touched_anything() {
+        return Exit::Faults;
     }
     if !ending.outcome.is_complete() || !proven {
         return Exit::Incomplete;
@@ -298,15 +299,27 @@ pub fn exit_of_repair(ending: &Ending<'_>, findings: &[Finding], fail_on: FailOn
     }
 }
 
+/// The exit code of a run that only tried to prove, where not every proof passed.
+fn exit_of_proofs(proofs: &[ProofResult]) -> Exit {
+    let any = |wanted: fn(&ProofResult) -> bool| proofs.iter().any(wanted);
+    if any(|proof| matches!(proof, ProofResult::Skipped(_))) {
+        Exit::Incomplete
+    } else if any(|proof| matches!(proof, ProofResult::Failed(_))) {
+        Exit::Faults
+    } else {
+        Exit::Unknown
+    }
+}
+
 /// The verdict that goes with an exit code.
 pub fn verdict(exit: Exit, verification: &Verification) -> Verdict {
     match (exit, verification) {
         (Exit::Incomplete, _) => Verdict::Incomplete,
+        (Exit::Unknown, _) => Verdict::Unknown,
         (Exit::Healthy, Verification::SwitchedOff) => Verdict::NotVerified,
         (Exit::Healthy, Verification::Passed { .. }) => Verdict::Repaired,
         (Exit::Healthy, _) => Verdict::Healthy,
         (_, Verification::Passed { .. }) => Verdict::PartlyRepaired,
-        (Exit::Unknown, _) => Verdict::Unknown,
         (Exit::Faults | Exit::Usage | Exit::Interrupted | Exit::Terminated | Exit::HungUp, _) => {
             Verdict::Faulty
         }

@@ -10,6 +10,7 @@ use crate::backup::{Backup, SavedStep};
 use crate::cli::docker::DockerChoice;
 use crate::clock;
 use crate::confirm::DryRun;
+use crate::docker::refusal::Refusal;
 use crate::driver::{Purpose, Run, Shown};
 use crate::error::{Explain, Failure, UsageError};
 use crate::exit::Exit;
@@ -180,8 +181,20 @@ async fn state(
                 .get(&object.path())
                 .await
                 .map_err(|error| cannot_read(error.to_string()))?;
+            let uid = |object: &Value| object.pointer("/metadata/uid").cloned();
+            if uid(&now) != uid(&saved.before) {
+                return Ok(State::Changed(format!(
+                    "{target} is another object by now (metadata.uid)"
+                )));
+            }
             let was_done = matches!(saved.result, None | Some(StepResult::Applied(_)));
-            Ok(if holds_result(&now, patch) {
+            let by_others = matches!(
+                saved.result,
+                Some(StepResult::Unchanged | StepResult::Refused(_) | StepResult::Skipped(_))
+            );
+            Ok(if by_others {
+                State::Before
+            } else if holds_result(&now, patch) {
                 State::After
             } else if !was_done {
                 State::Before
@@ -193,14 +206,23 @@ async fn state(
             })
         }
         Action::ConnectNetwork(attachment) | Action::DisconnectNetwork(attachment) => {
-            let container = access
+            let inspected = access
                 .docker(docker)?
                 .inspect(&attachment.container_id)
-                .await
-                .map_err(|error| cannot_read(error.to_string()))?;
+                .await;
+            let container = match inspected {
+                Ok(container) => container,
+                Err(error) if error.refusal() == Some(Refusal::NoSuchContainer) => {
+                    return Ok(State::Before);
+                }
+                Err(error) => return Err(cannot_read(error.to_string()).into()),
+            };
             let on = container.attachments.contains_key(&attachment.network);
-            let unchanged = saved.result == Some(StepResult::Unchanged);
-            let in_effect = on == matches!(step.action, Action::ConnectNetwork(_)) && !unchanged;
+            let by_others = matches!(
+                saved.result,
+                Some(StepResult::Unchanged | StepResult::Refused(_) | StepResult::Skipped(_))
+            );
+            let in_effect = on == matches!(step.action, Action::ConnectNetwork(_)) && !by_others;
             Ok(if in_effect {
                 State::After
             } else {

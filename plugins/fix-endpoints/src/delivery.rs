@@ -10,8 +10,7 @@ use karmada_repair::access::{Access, MemberApi, Way};
 use karmada_repair::clock::{self, Deadline};
 use karmada_repair::cluster::client::{ClusterClient, DryRun, List, PatchKind, Preconditions};
 use karmada_repair::cluster::request_error::RequestError;
-use karmada_repair::driver::ProofResult;
-use karmada_repair::interrupt::Interrupt;
+use karmada_repair::driver::{ProofResult, Until};
 use karmada_repair::karmada::Cluster;
 use karmada_repair::plan::annotation_path;
 use karmada_repair::text::seconds;
@@ -24,13 +23,13 @@ pub async fn prove_member(
     access: &Access,
     observed: &Observed,
     name: &str,
-    interrupt: &Interrupt,
+    until: Until<'_>,
 ) -> ProofResult {
     let Some(member) = observed.members.iter().find(|member| member.name() == name) else {
         return ProofResult::Impossible(format!("cluster/{name} was not observed"));
     };
     let selected: Vec<&str> = observed.members.iter().map(Member::name).collect();
-    let result = prove(access, &member.cluster, &selected, interrupt).await;
+    let result = prove(access, &member.cluster, &selected, until).await;
     let (ProofResult::Passed(_), Some(since)) = (&result, member.unproven_since()) else {
         return result;
     };
@@ -52,12 +51,12 @@ pub async fn prove_member(
     }
 }
 
-/// Delivers to a member and looks. Whatever was written is removed on both sides, also when `interrupt` is heard.
+/// Delivers to a member and looks. Whatever was written is removed on both sides, also when a signal is heard.
 pub async fn prove(
     access: &Access,
     cluster: &Cluster,
     selected: &[&str],
-    interrupt: &Interrupt,
+    until: Until<'_>,
 ) -> ProofResult {
     let member = match access.member(cluster, selected).await {
         Ok(member) => member,
@@ -67,10 +66,15 @@ pub async fn prove(
             ));
         }
     };
-    let probe = Probe::new(access.control_plane(), &member, &cluster.metadata.name);
+    let probe = Probe::new(
+        access.control_plane(),
+        &member,
+        &cluster.metadata.name,
+        until.deadline,
+    );
     let seen = tokio::select! {
         seen = probe.deliver() => seen,
-        _ = interrupt.wait() => ProofResult::Skipped("interrupted".to_owned()),
+        _ = until.interrupt.wait() => ProofResult::Skipped("interrupted".to_owned()),
     };
     match (probe.remove().await, seen) {
         (Ok(()), seen) => seen,
@@ -89,19 +93,27 @@ struct Probe<'a> {
     member: &'a MemberApi,
     namespace: String,
     name: String,
+    deadline: Deadline,
 }
 
 impl<'a> Probe<'a> {
-    fn new(control_plane: &'a ClusterClient, member: &'a MemberApi, cluster: &str) -> Probe<'a> {
+    fn new(
+        control_plane: &'a ClusterClient,
+        member: &'a MemberApi,
+        cluster: &str,
+        deadline: Deadline,
+    ) -> Probe<'a> {
         Probe {
             control_plane,
             member,
             namespace: format!("karmada-es-{cluster}"),
-            name: format!("karmada-repair-delivery-{:x}", clock::now().as_nanosecond()),
+            name: format!("{PREFIX}{:x}", clock::now().as_nanosecond()),
+            deadline,
         }
     }
 
     async fn deliver(&self) -> ProofResult {
+        self.remove_what_killed_runs_left().await;
         let asleep = match self.wait_for_works().await {
             Ok(asleep) => asleep,
             Err(error) => {
@@ -118,10 +130,7 @@ impl<'a> Probe<'a> {
                 self.namespace
             ));
         }
-        if let Err(why) = self
-            .wait_for(DELIVERED, ARRIVAL, "it was not delivered")
-            .await
-        {
+        if let Err(why) = self.wait_for(DELIVERED, "it was not delivered").await {
             return why;
         }
         let edit = json!({"data": {KEY: EDITED}});
@@ -132,7 +141,7 @@ impl<'a> Probe<'a> {
         }
         let blind = "an edit there was not reverted, so the controllers do not watch the member: they keep a connection \
                      to an old address until karmada-controller-manager restarts";
-        if let Err(why) = self.wait_for(DELIVERED, REVERT, blind).await {
+        if let Err(why) = self.wait_for(DELIVERED, blind).await {
             return why;
         }
         if asleep > 0 {
@@ -151,13 +160,38 @@ impl<'a> Probe<'a> {
         ))
     }
 
+    /// Removes the Works of proofs that were killed; younger ones may be of a proof that runs.
+    async fn remove_what_killed_runs_left(&self) {
+        let Ok(List { items, .. }) = self.control_plane.list::<Value>(&self.works()).await else {
+            // The proof itself lists them again, and says why it cannot.
+            return;
+        };
+        let now = clock::now().as_nanosecond();
+        let old = items
+            .iter()
+            .filter_map(|work| work["metadata"]["name"].as_str())
+            .filter(|name| {
+                let made = name
+                    .strip_prefix(PREFIX)
+                    .and_then(|hex| i128::from_str_radix(hex, 16).ok());
+                made.is_some_and(|made| now - made > ABANDONED_AFTER)
+            });
+        for name in old {
+            let path = format!("{}/{name}", self.works());
+            // One that cannot be removed shows among the Works that sleep.
+            let _ = self
+                .control_plane
+                .delete(&path, &Preconditions::default(), DryRun::Off)
+                .await;
+        }
+    }
+
     /// The member's own Works that lack an Applied condition, once they are none or the wait is over.
     async fn wait_for_works(&self) -> Result<usize, RequestError> {
-        let deadline = Deadline::after(WORKS);
         loop {
             let List { items, .. } = self.control_plane.list::<Value>(&self.works()).await?;
             let asleep = items.iter().filter(|work| !is_applied(work)).count();
-            if asleep == 0 || deadline.passed() {
+            if asleep == 0 || self.deadline.passed() {
                 return Ok(asleep);
             }
             tokio::time::sleep(BETWEEN_LOOKS).await;
@@ -165,15 +199,11 @@ impl<'a> Probe<'a> {
     }
 
     /// Waits until the member's copy has this value.
-    async fn wait_for(
-        &self,
-        value: &str,
-        allowed: Duration,
-        otherwise: &str,
-    ) -> Result<(), ProofResult> {
-        let deadline = Deadline::after(allowed);
+    async fn wait_for(&self, value: &str, otherwise: &str) -> Result<(), ProofResult> {
+        // Each stage gets a fair share, also when the ones before it took long.
+        let stage = Deadline::after(STAGE);
         let mut last = None;
-        while !deadline.passed() {
+        while !(self.deadline.passed() && stage.passed()) {
             match self.member.get::<Value>(&self.copy()).await {
                 Ok(copy) if copy["data"][KEY] == value => return Ok(()),
                 Ok(_) => {}
@@ -190,7 +220,7 @@ impl<'a> Probe<'a> {
         let last = last.map(|error| format!(": {error}")).unwrap_or_default();
         Err(ProofResult::Failed(format!(
             "{otherwise} (seen for {}){last}",
-            seconds(allowed)
+            seconds(stage.waited())
         )))
     }
 
@@ -308,14 +338,15 @@ fn is_applied(work: &Value) -> bool {
     deleted || suspended || applied
 }
 
+/// What the names of the objects of a proof begin with; the time of the proof follows, in nanoseconds since 1970.
+const PREFIX: &str = "karmada-repair-delivery-";
 const KEY: &str = "delivery";
 const DELIVERED: &str = "as delivered";
 const EDITED: &str = "edited by hand";
 
-/// After a restart of the controllers all Works were seen applied within 3 s.
-const WORKS: Duration = Duration::from_secs(20);
-/// A working control plane takes half a second for each of these.
-const ARRIVAL: Duration = Duration::from_secs(20);
-const REVERT: Duration = Duration::from_secs(15);
+/// A working control plane takes half a second for each stage.
+const STAGE: Duration = Duration::from_secs(10);
+/// Ten minutes, in nanoseconds.
+const ABANDONED_AFTER: i128 = 600_000_000_000;
 const GONE: Duration = Duration::from_secs(15);
 const BETWEEN_LOOKS: Duration = Duration::from_millis(200);

@@ -1,14 +1,14 @@
 //! From an observation to findings. Pure.
 
 use jiff::Timestamp;
-use karmada_repair::docker::membership::{Owner, Tool};
+use karmada_repair::docker::membership::Owner;
 use karmada_repair::finding::{Finding, Severity, Subject};
 use karmada_repair::part::Part;
 use karmada_repair::text::shell_word;
 
 use crate::config::{Config, DeliveryCheck};
 use crate::endpoint::Endpoint;
-use crate::examine::{Block, Examination, Fault, Remedy, control_plane, examine};
+use crate::examine::{Block, Examination, Fault, Remedy, examine};
 use crate::observed::{Member, MemberSecret, Observed, SecretKubeconfig};
 use crate::proxy_answer::ProxyAnswer;
 use crate::route::{NoRoute, revival};
@@ -21,6 +21,23 @@ pub fn diagnose(observed: &Observed, config: &Config, now: Timestamp) -> Vec<Fin
         .iter()
         .flat_map(|member| of_member(member, observed, config, now))
         .collect();
+    let blocked = observed.members.iter().find(|member| {
+        let remedy = examine(member, observed, config, now).remedy;
+        matches!(remedy, Remedy::Blocked(Block::NoDocker(_)))
+    });
+    if let (Some(member), Part::Unreadable(reason)) = (blocked, &observed.docker) {
+        let message = format!(
+            "where members run cannot be told, because Docker could not be asked: {reason}"
+        );
+        findings.push(
+            Finding::new(PAGE, "docker-unreadable", Severity::Unknown, Subject::new("docker", "daemon"), message).hint(
+                format!(
+                    "name the daemon with --docker-host or --docker-context, or give addresses by hand: --endpoint {}=https://HOST:PORT",
+                    member.name()
+                ),
+            ),
+        );
+    }
     if let Part::Unreadable(reason) = &observed.host {
         let message = format!("what keeps connections to members cannot be told: {reason}");
         let subject = Subject::new(
@@ -64,6 +81,7 @@ pub fn code(fault: &Fault) -> &'static str {
         Fault::NotCertified => "endpoint-not-certified",
         Fault::NotShared(_) => "network-not-shared",
         Fault::NotAsGiven => "endpoint-not-as-given",
+        Fault::UnknownName => "endpoint-unknown-name",
         Fault::FinalSlash => "endpoint-final-slash",
     }
 }
@@ -113,7 +131,7 @@ fn of_member(
         findings.push(of_fault(member, fault, &examination, &about));
     }
     if let Remedy::Blocked(block) = &examination.remedy {
-        findings.push(of_block(member, block, observed, &about));
+        findings.extend(of_block(member, block, observed, &about));
     }
     findings.extend(of_state(member, &examination, observed, &about));
     findings.extend(of_kubeconfig_key(member, &examination, &about));
@@ -155,6 +173,9 @@ fn of_fault(
         Fault::NotAsGiven => {
             format!("the control plane dials {shown}, not the endpoint given with --endpoint")
         }
+        Fault::UnknownName => {
+            format!("the control plane dials {shown}, a name that it does not know")
+        }
         Fault::FinalSlash => format!(
             "its endpoint {shown} ends in a slash, for which the proxy answers 404 to requests for single objects"
         ),
@@ -174,19 +195,15 @@ fn of_block(
     block: &Block<'_>,
     observed: &Observed,
     about: &dyn Fn(&str, Severity, String) -> Finding,
-) -> Finding {
+) -> Option<Finding> {
     let docker = &observed.control_plane.commands.docker;
     let by_hand = format!(
         "give the address by hand: --endpoint {}=https://HOST:PORT",
         member.name()
     );
-    match block {
-        Block::NoDocker(reason) => about(
-            "docker-unreadable",
-            Severity::Unknown,
-            format!("where it runs cannot be told, because Docker could not be asked: {reason}"),
-        )
-        .hint(format!("name the daemon with --docker-host or --docker-context, or {by_hand}")),
+    Some(match block {
+        // The daemon has a finding of its own, once.
+        Block::NoDocker(_) => return None,
         Block::NoContainer => about(
             "container-not-found",
             Severity::Unknown,
@@ -197,6 +214,15 @@ fn of_block(
             "container-ambiguous",
             Severity::Error,
             format!("several containers could be this member: {}", candidates.join("; ")),
+        )
+        .hint(by_hand),
+        Block::Unproven(evidence, shown) => about(
+            "container-unproven",
+            Severity::Unknown,
+            format!(
+                "only {} says that it is {shown}, and whether its certificate is of this member could not be compared",
+                evidence.words()
+            ),
         )
         .hint(by_hand),
         Block::OtherAuthority(evidence) => about(
@@ -241,7 +267,12 @@ fn of_block(
             Severity::Error,
             format!("its container {} {why}, so no network can be shared with it", server.name),
         )
-        .hint(by_hand),
+        .hint(match Owner::of(server).home_network {
+            Some(home) if server.joins_no_network().is_none() => {
+                format!("{docker} network connect {} {}", shell_word(&home), shell_word(&server.name))
+            }
+            _ => by_hand,
+        }),
         Block::NoRoute(NoRoute::CannotJoin(node, why)) => about(
             "control-plane-cannot-join",
             Severity::Error,
@@ -267,7 +298,7 @@ fn of_block(
             finding.actual = Some(names.join(", "));
             finding
         }
-    }
+    })
 }
 
 /// What the controllers and the proxy say, where the address itself shows no fault.
@@ -339,6 +370,9 @@ fn not_ready(
         ),
     };
     let proxy = match answer {
+        None if member.cluster.spec.proxy_url.is_some() => {
+            "; it is dialled through spec.proxyURL".to_owned()
+        }
         None => String::new(),
         Some(ProxyAnswer::Failed { failure, message }) => {
             format!("; through the proxy: {}: {message}", failure.words())
@@ -357,7 +391,11 @@ fn not_ready(
     .actual(state);
     finding.hint = Some(match answer {
         Some(answer) if answer.proves_the_address() => {
-            "see the log of karmada-controller-manager on the host cluster".to_owned()
+            format!(
+                "if its address was changed just now: {kubectl} wait --for=condition=Ready cluster/{} --timeout=120s; \
+                 else see the log of karmada-controller-manager on the host cluster",
+                member.name()
+            )
         }
         _ => format!(
             "{kubectl} get --raw {}/readyz shows how the control plane fails to reach it",
@@ -522,34 +560,10 @@ fn of_delivery(
         Part::Seen(_) => format!("{own} {name} --yes"),
         Part::Absent | Part::Unreadable(_) => format!(
             "{} -n karmada-system rollout restart deployment karmada-controller-manager && {own} {name} --check-delivery --yes",
-            host_command(observed, config)
+            observed.control_plane.commands.host
         ),
     };
     Some(about(DELIVERY_UNPROVEN, severity, message).hint(hint))
-}
-
-/// `kubectl` for the host cluster; where no access was given, with the context that k3d or kind makes for the cluster of
-/// the control plane's containers.
-fn host_command(observed: &Observed, config: &Config) -> String {
-    let commands = &observed.control_plane.commands;
-    if !matches!(observed.host, Part::Absent) {
-        return commands.host.clone();
-    }
-    let context = observed.docker.seen().and_then(|docker| {
-        let nodes = control_plane(observed, config, docker).ok()?;
-        let owner = Owner::of(nodes.first()?);
-        let cluster = owner.cluster?;
-        match owner.tool {
-            Tool::K3d => Some(format!("k3d-{cluster}")),
-            Tool::Kind => Some(format!("kind-{cluster}")),
-            Tool::Minikube => Some(cluster),
-            Tool::Unknown => None,
-        }
-    });
-    match context {
-        Some(context) => format!("kubectl --context {}", shell_word(&context)),
-        None => commands.host.clone(),
-    }
 }
 
 /// Where the member is to be dialled in the end: the remedy's endpoint, else the one that is there.

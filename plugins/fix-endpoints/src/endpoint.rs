@@ -24,8 +24,12 @@ impl Endpoint {
             other => EndpointError::NotAUrl(other),
         })?;
         if !matches!(url.scheme(), "https" | "http") {
-            // `10.0.0.1:6443` has no scheme; `localhost:6443` reads as one.
-            return Err(EndpointError::NoScheme);
+            // `localhost:6443` has no scheme, but reads as if it had one.
+            return Err(if text.contains("://") {
+                EndpointError::NotHttps
+            } else {
+                EndpointError::NoScheme
+            });
         }
         let (host, address) = match url.host() {
             Some(Host::Domain(name)) => (name.to_owned(), None),
@@ -108,14 +112,14 @@ impl Endpoint {
         self.is_own_host() || names.contains(&self.host.as_str())
     }
 
+    /// Whether it is dialled with TLS.
+    pub fn is_https(&self) -> bool {
+        self.url.scheme() == "https"
+    }
+
     /// Whether a slash ends it, which makes Karmada's proxy answer 404 for single objects (karmada-io/karmada#5228).
     pub fn ends_in_slash(text: &str) -> bool {
         text.ends_with('/')
-    }
-
-    /// Whether a path other than `/` follows the host, as gateways have it.
-    pub fn has_path(&self) -> bool {
-        !matches!(self.url.path(), "" | "/")
     }
 
     /// Whether both lead to the same place: scheme, host, port and path, a final slash aside.

@@ -9,9 +9,10 @@ use karmada_repair::tls::Verdict;
 
 use crate::config::Config;
 use crate::endpoint::{Endpoint, EndpointError};
+use crate::identity::{Identity, identify, judgement};
 use crate::observed::{DockerSeen, Member, Observed};
-use crate::place::{self, Evidence, Home, Place};
-use crate::proxy_answer::ProxyAnswer;
+use crate::place::{self, Evidence, Home};
+use crate::proxy_answer::{Failure, ProxyAnswer};
 use crate::route::{self, NoRoute, Route, Surroundings};
 
 /// The state of one member's address.
@@ -44,6 +45,8 @@ pub enum Fault {
     NotShared(Vec<String>),
     /// It differs from the one given with `--endpoint`.
     NotAsGiven,
+    /// The host is a name that the control plane does not know.
+    UnknownName,
     /// It ends in a slash.
     FinalSlash,
 }
@@ -70,6 +73,8 @@ pub enum Block<'a> {
     NoContainer,
     /// Several containers could be the member.
     Ambiguous(Vec<String>),
+    /// Only this evidence says that this cluster is the member, and its certificate could not be compared.
+    Unproven(Evidence, String),
     /// The container's certificate is not signed by the CA that the control plane stores.
     OtherAuthority(Evidence),
     /// The container's certificate is outside its validity.
@@ -87,13 +92,8 @@ pub fn examine<'a>(
     config: &Config,
     now: Timestamp,
 ) -> Examination<'a> {
-    let healthy = Examination {
-        fault: None,
-        remedy: Remedy::Nothing,
-        home: None,
-    };
     if !member.is_dialled() {
-        return healthy;
+        return Examination::healthy();
     }
     let current = current(member);
     if let Some(given) = config.endpoints.get(member.name()) {
@@ -101,75 +101,213 @@ pub fn examine<'a>(
     }
     // A proxy dials for the control plane: what Docker shows says nothing about its way.
     if member.cluster.spec.proxy_url.is_some() && current.is_ok() {
-        return healthy;
+        return Examination::healthy();
     }
     let by_itself = match &current {
+        Err(fault) => Some(fault.clone()),
         Ok(endpoint) if endpoint.is_own_host() && leads_nowhere(member, observed, config) => {
             Some(Fault::OwnHost)
         }
-        Ok(_)
-            if member
-                .cluster
-                .spec
-                .api_endpoint
-                .as_deref()
-                .is_some_and(Endpoint::ends_in_slash) =>
-        {
-            Some(Fault::FinalSlash)
+        Ok(endpoint) if !member.is_reached() && !endpoint.is_https() => {
+            Some(Fault::Malformed(EndpointError::NotHttps))
         }
         Ok(_) => None,
-        Err(fault) => Some(fault.clone()),
     };
-    let blocked = |fault: Option<Fault>, block| Examination {
-        remedy: match (&fault, member.is_reached()) {
-            (None, true) => Remedy::Nothing,
-            _ => Remedy::Blocked(block),
-        },
-        fault,
-        home: None,
+    let case = Case {
+        member,
+        current: current.ok(),
+        by_itself,
     };
     let docker = match &observed.docker {
         Part::Seen(docker) => docker,
-        Part::Unreadable(reason) => {
-            return rewritten(member, current)
-                .unwrap_or_else(|| blocked(by_itself, Block::NoDocker(reason.clone())));
-        }
-        Part::Absent => {
-            return rewritten(member, current).unwrap_or_else(|| {
-                blocked(by_itself, Block::NoDocker("it was not asked".to_owned()))
-            });
-        }
+        Part::Unreadable(reason) => return case.blocked(Block::NoDocker(reason.clone()), None),
+        Part::Absent => return case.blocked(Block::NoDocker("it was not asked".to_owned()), None),
     };
-    let endpoint = current.as_ref().ok();
-    let found = place::member(
-        member.name(),
-        endpoint,
-        member.is_reached(),
-        &docker.containers,
-    );
-    let home = match found {
-        Place::Found(home) => home,
-        Place::Ambiguous(candidates) => {
-            return rewritten(member, current.clone())
-                .unwrap_or_else(|| blocked(by_itself, Block::Ambiguous(candidates)));
+    match identify(member, &docker.containers, now) {
+        Identity::Proven(home) => case.on_docker(home, docker, observed, config, now),
+        // A ready member whose namesake in Docker is not proven to be it is left alone.
+        Identity::Likely(home) if member.is_reached() && case.by_itself.is_none() => {
+            case.settled(Some(home))
         }
-        Place::NotFound => {
-            return rewritten(member, current.clone())
-                .unwrap_or_else(|| blocked(by_itself, Block::NoContainer));
+        Identity::Likely(home) => case.on_docker(home, docker, observed, config, now),
+        Identity::Unproven(home) => {
+            let name = home.shown.clone();
+            case.blocked(Block::Unproven(home.evidence, name), Some(home))
         }
-    };
-    if !is_about(member, endpoint, &home, docker, now) {
-        return rewritten(member, current.clone()).unwrap_or(healthy);
+        Identity::Ambiguous(candidates) => case.blocked(Block::Ambiguous(candidates), None),
+        Identity::Strangers(evidence) => case.blocked(Block::OtherAuthority(evidence), None),
+        Identity::NotFound => case.blocked(Block::NoContainer, None),
     }
-    on_docker(
-        member,
-        observed,
-        config,
-        docker,
-        home,
-        (current, by_itself),
-        now,
-    )
+}
+
+/// A member with what its endpoint shows by itself.
+struct Case<'a> {
+    member: &'a Member,
+    current: Option<Endpoint>,
+    by_itself: Option<Fault>,
+}
+
+impl<'a> Case<'a> {
+    /// The end where nothing can be done: of no interest for a member that is reached and shows no fault.
+    fn blocked(&self, block: Block<'a>, home: Option<Home<'a>>) -> Examination<'a> {
+        if self.by_itself.is_none() && self.member.is_reached() {
+            return self.settled(home);
+        }
+        Examination {
+            fault: self.by_itself.clone(),
+            remedy: Remedy::Blocked(block),
+            home,
+        }
+    }
+
+    /// The end where the way is right; how it is written may still be wrong.
+    fn settled(&self, home: Option<Home<'a>>) -> Examination<'a> {
+        let written = self.member.cluster.spec.api_endpoint.as_deref();
+        let slash = written.is_some_and(Endpoint::ends_in_slash);
+        match &self.current {
+            Some(endpoint) if slash => Examination {
+                fault: Some(Fault::FinalSlash),
+                remedy: Remedy::Write(endpoint.clone()),
+                home,
+            },
+            _ => Examination {
+                home,
+                ..Examination::healthy()
+            },
+        }
+    }
+
+    fn on_docker(
+        &self,
+        home: Home<'a>,
+        docker: &'a DockerSeen,
+        observed: &'a Observed,
+        config: &Config,
+        now: Timestamp,
+    ) -> Examination<'a> {
+        let reached = self.member.is_reached();
+        if reached && self.by_itself.is_none() && !self.is_on_docker(docker) {
+            return self.settled(Some(home));
+        }
+        if judgement(self.member, &home, now) == Some(Verdict::OutsideValidity) {
+            let certificate = self.member.served_by(&home).seen();
+            let until = certificate.map_or(now, |certificate| certificate.not_after);
+            return self.blocked(Block::OutsideValidity(until), Some(home));
+        }
+        let control_plane = control_plane(observed, config, docker);
+        let around = Surroundings {
+            networks: &docker.networks,
+            control_plane: control_plane.as_deref().unwrap_or_default(),
+            certificate: self.member.served_by(&home),
+            insecure: self.member.cluster.spec.insecure_skip_tls_verification,
+        };
+        let best = route::best(&home, self.current.as_ref(), around);
+        if let Err(why @ NoRoute::NotRunning(_)) = best {
+            return self.blocked(Block::NoRoute(why), Some(home));
+        }
+        let fault = self
+            .by_itself
+            .clone()
+            .or_else(|| self.fault_on_docker(&home, around));
+        let remedy = match (&fault, best, &control_plane) {
+            (None, _, Err(reason)) if !reached => {
+                Remedy::Blocked(Block::NoControlPlane(reason.clone()))
+            }
+            (None, _, _) => return self.settled(Some(home)),
+            (Some(_), Err(why), _) => Remedy::Blocked(Block::NoRoute(why)),
+            (Some(_), Ok(_), Err(reason)) => Remedy::Blocked(Block::NoControlPlane(reason.clone())),
+            (Some(_), Ok(route), Ok(_)) => Remedy::Take(route),
+        };
+        Examination {
+            fault,
+            remedy,
+            home: Some(home),
+        }
+    }
+
+    /// Whether the address in use is one of a Docker network; a load balancer's, say, is a way of its own.
+    fn is_on_docker(&self, docker: &DockerSeen) -> bool {
+        match self.current.as_ref().and_then(Endpoint::address) {
+            Some(IpAddr::V4(address)) => docker
+                .networks
+                .iter()
+                .flat_map(|network| &network.subnets)
+                .any(|subnet| subnet.subnet.contains(&address)),
+            _ => false,
+        }
+    }
+
+    /// What is wrong with an endpoint of a member whose containers are known, one of which runs.
+    fn fault_on_docker(&self, home: &Home<'_>, around: Surroundings<'_, '_>) -> Option<Fault> {
+        let endpoint = self.current.as_ref()?;
+        // The Docker machine itself is a way of its own, which addresses of containers do not decide.
+        if endpoint.is_docker_host() {
+            return None;
+        }
+        let Some(address) = endpoint.address() else {
+            return self.fault_of_name();
+        };
+        let holder = home
+            .servers
+            .iter()
+            .filter(|server| server.is_running())
+            .find_map(|server| {
+                let network = around.networks.iter().find(|network| {
+                    let held = server
+                        .attachment_to(network)
+                        .and_then(|attachment| attachment.address);
+                    held.map(IpAddr::V4) == Some(address)
+                })?;
+                Some((*server, network))
+            });
+        let Some((server, network)) = holder else {
+            return Some(Fault::Stale);
+        };
+        if endpoint.port() != home.api_port {
+            return Some(Fault::WrongPort(home.api_port));
+        }
+        let certified = match around.certificate {
+            Part::Seen(certificate) => around.insecure || certificate.covers(endpoint.host()),
+            Part::Absent | Part::Unreadable(_) => true,
+        };
+        if !certified {
+            return Some(Fault::NotCertified);
+        }
+        let joining = route::joining(server, network, around.control_plane);
+        (!joining.is_empty()).then(|| {
+            Fault::NotShared(
+                joining
+                    .iter()
+                    .map(|container| container.name.clone())
+                    .collect(),
+            )
+        })
+    }
+
+    /// A name is right or wrong for whoever resolves it: the control plane's own attempt tells.
+    fn fault_of_name(&self) -> Option<Fault> {
+        match &self.member.proxy {
+            Some(ProxyAnswer::Failed {
+                failure: Failure::Dns,
+                ..
+            }) => Some(Fault::UnknownName),
+            Some(ProxyAnswer::Failed {
+                failure: Failure::TlsName,
+                ..
+            }) => Some(Fault::NotCertified),
+            _ => None,
+        }
+    }
+}
+
+impl Examination<'_> {
+    fn healthy() -> Self {
+        Examination {
+            fault: None,
+            remedy: Remedy::Nothing,
+            home: None,
+        }
+    }
 }
 
 /// Whether an address of the dialling machine itself cannot be the member: it is not reached, or the control plane runs
@@ -209,167 +347,6 @@ pub fn control_plane<'a>(
     )
 }
 
-/// Whether what Docker shows concerns the way in use: a ready member that is reached by an address of no Docker
-/// network, such as a load balancer's, is left alone, and so is one whose namesake in Docker is another cluster.
-fn is_about(
-    member: &Member,
-    endpoint: Option<&Endpoint>,
-    home: &Home<'_>,
-    docker: &DockerSeen,
-    now: Timestamp,
-) -> bool {
-    if !member.is_reached() || endpoint.is_some_and(Endpoint::is_own_host) {
-        return true;
-    }
-    if home.evidence == Evidence::Name && authority(member, home, now) != Some(Verdict::Valid) {
-        return false;
-    }
-    match endpoint.and_then(Endpoint::address) {
-        Some(IpAddr::V4(address)) => docker
-            .networks
-            .iter()
-            .flat_map(|network| &network.subnets)
-            .any(|subnet| subnet.subnet.contains(&address)),
-        _ => false,
-    }
-}
-
-fn on_docker<'a>(
-    member: &'a Member,
-    observed: &'a Observed,
-    config: &Config,
-    docker: &'a DockerSeen,
-    home: Home<'a>,
-    (current, by_itself): (Result<Endpoint, Fault>, Option<Fault>),
-    now: Timestamp,
-) -> Examination<'a> {
-    let ready = member.is_reached();
-    let end = |fault: Option<Fault>, remedy, home| Examination {
-        fault,
-        remedy,
-        home: Some(home),
-    };
-    let control_plane = control_plane(observed, config, docker);
-    let nodes = match &control_plane {
-        Ok(nodes) => nodes.as_slice(),
-        Err(_) => &[],
-    };
-    let around = Surroundings {
-        networks: &docker.networks,
-        control_plane: nodes,
-        certificate: &member.certificate,
-        insecure: member.cluster.spec.insecure_skip_tls_verification,
-    };
-    let endpoint = current.as_ref().ok();
-    let best = route::best(&home, endpoint, around);
-    let fault = by_itself
-        .clone()
-        .filter(|fault| *fault != Fault::FinalSlash)
-        .or_else(|| endpoint.and_then(|endpoint| fault_of(endpoint, &home, around)));
-    match authority(member, &home, now) {
-        Some(Verdict::UnknownAuthority) => {
-            let block = Block::OtherAuthority(home.evidence);
-            return end(fault, Remedy::Blocked(block), home);
-        }
-        Some(Verdict::OutsideValidity) => {
-            let until = member
-                .certificate
-                .seen()
-                .map_or(now, |certificate| certificate.not_after);
-            return end(fault, Remedy::Blocked(Block::OutsideValidity(until)), home);
-        }
-        _ => {}
-    }
-    let fault = match fault {
-        Some(fault) => fault,
-        None => {
-            let slash = by_itself == Some(Fault::FinalSlash);
-            return match (slash, current, &control_plane) {
-                (true, Ok(endpoint), _) => {
-                    end(Some(Fault::FinalSlash), Remedy::Write(endpoint), home)
-                }
-                // Whether the control plane shares the member's network cannot be told without knowing its containers.
-                (false, _, Err(reason)) if !ready => end(
-                    None,
-                    Remedy::Blocked(Block::NoControlPlane(reason.clone())),
-                    home,
-                ),
-                _ => end(None, Remedy::Nothing, home),
-            };
-        }
-    };
-    let remedy = match (best, &control_plane) {
-        (Err(why), _) => Remedy::Blocked(Block::NoRoute(why)),
-        (Ok(_), Err(reason)) => Remedy::Blocked(Block::NoControlPlane(reason.clone())),
-        (Ok(route), Ok(_)) => Remedy::Take(route),
-    };
-    end(Some(fault), remedy, home)
-}
-
-/// What is wrong with an endpoint of a member whose containers are known.
-fn fault_of(endpoint: &Endpoint, home: &Home<'_>, around: Surroundings<'_, '_>) -> Option<Fault> {
-    // A name, or the Docker machine itself, is a way of its own that addresses do not decide.
-    if endpoint.is_docker_host() {
-        return None;
-    }
-    let holder = match endpoint.address() {
-        Some(address) => home
-            .servers
-            .iter()
-            .filter(|server| server.is_running())
-            .find_map(|server| {
-                let network = around.networks.iter().find(|network| {
-                    server
-                        .attachment_to(network)
-                        .and_then(|attachment| attachment.address)
-                        .map(IpAddr::V4)
-                        == Some(address)
-                })?;
-                Some((*server, network))
-            }),
-        None => return None,
-    };
-    let Some((server, network)) = holder else {
-        return Some(Fault::Stale);
-    };
-    if endpoint.port() != home.api_port {
-        return Some(Fault::WrongPort(home.api_port));
-    }
-    let certified = match around.certificate {
-        Part::Seen(certificate) => around.insecure || certificate.covers(endpoint.host()),
-        Part::Absent | Part::Unreadable(_) => true,
-    };
-    if !certified {
-        return Some(Fault::NotCertified);
-    }
-    let joining = route::joining(server, network, around.control_plane);
-    (!joining.is_empty()).then(|| {
-        Fault::NotShared(
-            joining
-                .iter()
-                .map(|container| container.name.clone())
-                .collect(),
-        )
-    })
-}
-
-/// How the CA that the control plane stores judges what the member's container serves; `None` when one of both is missing.
-fn authority(member: &Member, home: &Home<'_>, now: Timestamp) -> Option<Verdict> {
-    if member.cluster.spec.insecure_skip_tls_verification {
-        return None;
-    }
-    let certificate = member.certificate.seen()?;
-    let bundle = member.secret.seen()?.ca_bundle.as_deref()?;
-    // Any name of the certificate will do: whether it names the right host is another question.
-    let name = certificate
-        .names
-        .iter()
-        .find(|name| certificate.covers(name))
-        .cloned()
-        .or_else(|| home.servers.first().map(|server| server.name.clone()))?;
-    Some(certificate.verdict(bundle.as_bytes(), &name, now))
-}
-
 fn as_given<'a>(
     member: &Member,
     current: Result<Endpoint, Fault>,
@@ -393,22 +370,6 @@ fn as_given<'a>(
         },
         home: None,
     }
-}
-
-/// A final slash can be taken off without knowing more.
-fn rewritten<'a>(member: &Member, current: Result<Endpoint, Fault>) -> Option<Examination<'a>> {
-    let endpoint = current.ok()?;
-    let slash = member
-        .cluster
-        .spec
-        .api_endpoint
-        .as_deref()
-        .is_some_and(Endpoint::ends_in_slash);
-    (slash && !endpoint.is_own_host()).then_some(Examination {
-        fault: Some(Fault::FinalSlash),
-        remedy: Remedy::Write(endpoint),
-        home: None,
-    })
 }
 
 fn current(member: &Member) -> Result<Endpoint, Fault> {

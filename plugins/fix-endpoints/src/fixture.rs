@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
 use jiff::Timestamp;
+use json_patch::PatchOperation;
 use karmada_repair::docker::model::{
     Attachment, Container, ContainerState, Labels, Network, PublishedPort, Subnet,
 };
@@ -11,7 +12,7 @@ use karmada_repair::karmada::{
     Cluster, ClusterSpec, ClusterStatus, Condition, Metadata, SecretReference, SyncMode,
 };
 use karmada_repair::part::Part;
-use karmada_repair::plan::{Action, Commands, Plan};
+use karmada_repair::plan::{Action, Commands, Plan, unmet_precondition};
 use karmada_repair::tls::ServingCertificate;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 
@@ -149,8 +150,15 @@ pub(crate) fn member(name: &str, endpoint: &str, names: &[&str]) -> Member {
             ca_bundle: Some(authority),
             kubeconfig: SecretKubeconfig::Absent,
         }),
-        certificate: Part::Seen(certificate),
+        served: [(format!("k3d-{name}-server-0"), Part::Seen(certificate))].into(),
         proxy: None,
+    }
+}
+
+/// What the member's server presents.
+pub(crate) fn serve(member: &mut Member, certificate: ServingCertificate) {
+    for served in member.served.values_mut() {
+        *served = Part::Seen(certificate.clone());
     }
 }
 
@@ -275,7 +283,13 @@ pub(crate) fn carried_out(observed: &Observed, plan: &Plan) -> Observed {
                     .expect("a plan patches members that were observed");
                 let mut value =
                     serde_json::to_value(&member.cluster).expect("a cluster serialises");
-                json_patch::patch(&mut value, patch).expect("the plan's preconditions hold");
+                assert_eq!(unmet_precondition(&value, patch), None);
+                let changes = patch
+                    .0
+                    .iter()
+                    .filter(|operation| !matches!(operation, PatchOperation::Test(_)));
+                let changes = json_patch::Patch(changes.cloned().collect());
+                json_patch::patch(&mut value, &changes).expect("the plan changes what is there");
                 member.cluster = serde_json::from_value(value).expect("the result is a cluster");
                 // A proof that passes takes the note off.
                 member.cluster.metadata.annotations.clear();

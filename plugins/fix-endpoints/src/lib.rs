@@ -6,6 +6,7 @@ pub mod diagnose;
 pub mod endpoint;
 pub mod examine;
 pub mod host;
+pub mod identity;
 pub mod observed;
 pub mod place;
 pub mod plan;
@@ -22,10 +23,9 @@ mod fixture;
 use jiff::Timestamp;
 use karmada_repair::access::Access;
 use karmada_repair::cli::docker::DockerChoice;
-use karmada_repair::driver::{Depth, ProofResult, Repair};
+use karmada_repair::driver::{Depth, ProofResult, Repair, Until};
 use karmada_repair::error::{Failure, UsageError};
 use karmada_repair::finding::Finding;
-use karmada_repair::interrupt::Interrupt;
 use karmada_repair::plan::{Plan, Proof};
 use karmada_repair::report::Overview;
 
@@ -79,9 +79,9 @@ impl Repair for FixEndpoints {
         observed: &Observed,
         proof: &Proof,
         _config: &Config,
-        interrupt: &Interrupt,
+        until: Until<'_>,
     ) -> ProofResult {
-        delivery::prove_member(access, observed, &proof.subject.name, interrupt).await
+        delivery::prove_member(access, observed, &proof.subject.name, until).await
     }
 }
 

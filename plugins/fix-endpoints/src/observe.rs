@@ -8,26 +8,29 @@ use futures::future::{join, join_all, join3};
 use jiff::{SignedDuration, Timestamp};
 use karmada_repair::access::Access;
 use karmada_repair::cluster::client::List;
+use karmada_repair::cluster::control_plane::ControlPlaneError;
+use karmada_repair::cluster::object::ObjectReference;
 use karmada_repair::cluster::request_error::RequestError;
 use karmada_repair::docker::client::Docker;
 use karmada_repair::docker::endpoint::Endpoint as DaemonEndpoint;
-use karmada_repair::docker::membership::{Owner, Role};
+use karmada_repair::docker::error::DockerError;
+use karmada_repair::docker::membership::{Owner, Role, Tool};
 use karmada_repair::docker::model::Container;
 use karmada_repair::driver::Depth;
-use karmada_repair::error::Failure;
+use karmada_repair::error::{Explain, Failure, UsageError};
 use karmada_repair::finding::Subject;
-use karmada_repair::karmada::{Cluster, SecretReference};
+use karmada_repair::karmada::{Cluster, SecretReference, SyncMode};
 use karmada_repair::part::Part;
-use karmada_repair::text::near_matches;
+use karmada_repair::text::{near_matches, shell_word};
 use karmada_repair::tls::{ServingCertificate, serving_certificate};
 use serde_json::Value;
 
 use crate::config::Config;
 use crate::endpoint::Endpoint;
-use crate::examine::examine;
+use crate::examine::{control_plane, examine};
 use crate::host;
 use crate::observed::{ControlPlane, DockerSeen, Member, MemberSecret, Observed};
-use crate::place::{self, Home, Place};
+use crate::place::{self, Home};
 use crate::proxy_answer::ProxyAnswer;
 use crate::secret_kubeconfig;
 
@@ -37,13 +40,21 @@ use crate::secret_kubeconfig;
 /// When the clusters cannot be listed, or one that was named does not exist.
 pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<Observed, Failure> {
     let (clusters, docker) = join(access.clusters(), docker(access, config)).await;
-    let clusters = selected(clusters?, config)?;
+    let clusters = match clusters {
+        Err(ControlPlaneError::Request(error))
+            if error.is_forbidden() && !config.members.is_empty() =>
+        {
+            one_by_one(access, &config.members).await?
+        }
+        clusters => clusters?,
+    };
+    let clusters = selected(clusters, config)?;
     let mut docker = docker;
     if let Part::Seen((client, seen)) = &mut docker {
         inspect_what_the_list_leaves_open(client, seen, &clusters, access).await;
     }
     let secrets = secrets(access, &clusters);
-    let certificates = join_all(clusters.iter().map(|cluster| certificate(cluster, &docker)));
+    let certificates = join_all(clusters.iter().map(|cluster| served(cluster, &docker)));
     let names: Vec<&str> = clusters
         .iter()
         .map(|cluster| cluster.metadata.name.as_str())
@@ -54,12 +65,12 @@ pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<O
     let members = clusters
         .into_iter()
         .zip(certificates)
-        .map(|(cluster, certificate)| Member {
+        .map(|(cluster, served)| Member {
             secret: secrets
                 .remove(&cluster.metadata.name)
                 .unwrap_or(Part::Absent),
             cluster,
-            certificate,
+            served,
             proxy: None,
         })
         .collect();
@@ -78,8 +89,48 @@ pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<O
             Part::Unreadable(reason) => Part::Unreadable(reason),
         },
     };
+    if let Some(context) = context_of_host(access, config, &observed) {
+        observed.control_plane.commands.host =
+            format!("kubectl --context {}", shell_word(&context));
+    }
     ask_through_the_proxy(access, config, &depth, &mut observed).await;
     Ok(observed)
+}
+
+/// The context that k3d, kind or minikube makes for the cluster of the control plane's containers, where no access to it
+/// was given and the loaded kubeconfig has that context.
+fn context_of_host(access: &Access, config: &Config, observed: &Observed) -> Option<String> {
+    if access.host().is_some() {
+        return None;
+    }
+    let docker = observed.docker.seen()?;
+    let nodes = control_plane(observed, config, docker).ok()?;
+    let owner = Owner::of(nodes.first()?);
+    let cluster = owner.cluster?;
+    let context = match owner.tool {
+        Tool::K3d => format!("k3d-{cluster}"),
+        Tool::Kind => format!("kind-{cluster}"),
+        Tool::Minikube => cluster,
+        Tool::Unknown => return None,
+    };
+    access.has_context(&context).then_some(context)
+}
+
+/// The clusters that were named, where listing is forbidden; one that does not exist is left out.
+async fn one_by_one(access: &Access, names: &[String]) -> Result<Vec<Cluster>, RequestError> {
+    let read = names.iter().map(|name| async move {
+        let path = ObjectReference::cluster(name).path();
+        access.control_plane().get::<Cluster>(&path).await
+    });
+    let mut clusters = Vec::new();
+    for read in join_all(read).await {
+        match read {
+            Ok(cluster) => clusters.push(cluster),
+            Err(error) if error.is_not_found() => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(clusters)
 }
 
 /// A cluster that was named on the command line and does not exist.
@@ -105,7 +156,7 @@ impl karmada_repair::error::Explain for UnknownCluster {
     }
 }
 
-fn selected(mut clusters: Vec<Cluster>, config: &Config) -> Result<Vec<Cluster>, UnknownCluster> {
+fn selected(mut clusters: Vec<Cluster>, config: &Config) -> Result<Vec<Cluster>, Failure> {
     clusters.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
     let names: Vec<String> = clusters
         .iter()
@@ -124,7 +175,19 @@ fn selected(mut clusters: Vec<Cluster>, config: &Config) -> Result<Vec<Cluster>,
                 .collect(),
             name: name.clone(),
             known: names,
-        });
+        }
+        .into());
+    }
+    let pulled = clusters.iter().find(|cluster| {
+        cluster.spec.sync_mode == SyncMode::Pull
+            && config.endpoints.contains_key(&cluster.metadata.name)
+    });
+    if let Some(cluster) = pulled {
+        let name = &cluster.metadata.name;
+        return Err(UsageError::new(format!(
+            "--endpoint is given for {name:?}, whose agent dials the control plane (pull mode)"
+        ))
+        .into());
     }
     if !config.members.is_empty() {
         clusters.retain(|cluster| config.members.contains(&cluster.metadata.name));
@@ -135,7 +198,7 @@ fn selected(mut clusters: Vec<Cluster>, config: &Config) -> Result<Vec<Cluster>,
 async fn docker(access: &Access, config: &Config) -> Part<(Docker, DockerSeen)> {
     let docker = match access.docker(&config.docker) {
         Ok(docker) => docker,
-        Err(error) => return Part::Unreadable(causes(&error)),
+        Err(error) => return Part::Unreadable(with_hint(&error)),
     };
     let (containers, networks) = join(docker.containers(), docker.networks()).await;
     match (containers, networks) {
@@ -147,7 +210,7 @@ async fn docker(access: &Access, config: &Config) -> Part<(Docker, DockerSeen)> 
             };
             Part::Seen((docker.clone(), seen))
         }
-        (Err(error), _) | (_, Err(error)) => Part::Unreadable(causes(&error)),
+        (Err(error), _) | (_, Err(error)) => Part::Unreadable(with_hint(&error)),
     }
 }
 
@@ -188,29 +251,31 @@ async fn inspect_what_the_list_leaves_open(
     }
 }
 
-async fn certificate(
+/// What is served at each place where the member may run, by the name of its first container.
+async fn served(
     cluster: &Cluster,
     docker: &Part<(Docker, DockerSeen)>,
-) -> Part<ServingCertificate> {
+) -> BTreeMap<String, Part<ServingCertificate>> {
     let Part::Seen((client, seen)) = docker else {
-        return Part::Absent;
+        return BTreeMap::new();
     };
     let endpoint = cluster
         .spec
         .api_endpoint
         .as_deref()
         .and_then(|text| Endpoint::parse(text).ok());
-    let home = match place::member(
-        &cluster.metadata.name,
-        endpoint.as_ref(),
-        cluster.is_ready(),
-        &seen.containers,
-    ) {
-        Place::Found(home) => home,
-        Place::Ambiguous(_) | Place::NotFound => return Part::Absent,
-    };
+    let homes = place::candidates(&cluster.metadata.name, endpoint.as_ref(), &seen.containers);
+    let read = homes.iter().filter_map(|home| {
+        let name = home.servers.first()?.name.clone();
+        let places = published(home, &seen.containers, &client.located().endpoint);
+        Some(async move { (name, first_served(places).await) })
+    });
+    join_all(read).await.into_iter().collect()
+}
+
+async fn first_served(places: Vec<(String, u16)>) -> Part<ServingCertificate> {
     let mut reasons = Vec::new();
-    for (host, port) in published(&home, &seen.containers, &client.located().endpoint) {
+    for (host, port) in places {
         match serving_certificate(&host, port, HANDSHAKE).await {
             Ok(certificate) => return Part::Seen(certificate),
             Err(error) => reasons.push(format!("{host}:{port}: {}", causes(&error))),
@@ -396,6 +461,13 @@ async fn ask(access: &Access, cluster: &str) -> ProxyAnswer {
             format!("no answer within {}", karmada_repair::text::seconds(PROXY)),
             true,
         ),
+    }
+}
+
+fn with_hint(error: &DockerError) -> String {
+    match error.hint() {
+        Some(hint) => format!("{}; {hint}", causes(error)),
+        None => causes(error),
     }
 }
 

@@ -1,5 +1,7 @@
 //! Everything that one observation brings. Plain data; secrets are held masked.
 
+use std::collections::BTreeMap;
+
 use karmada_repair::docker::model::{Container, Network};
 use karmada_repair::karmada::{Cluster, SyncMode};
 use karmada_repair::part::Part;
@@ -8,7 +10,9 @@ use karmada_repair::tls::ServingCertificate;
 use secrecy::SecretString;
 use serde::Serialize;
 
+use crate::endpoint::Endpoint;
 use crate::host::Host;
+use crate::place::Home;
 use crate::proxy_answer::ProxyAnswer;
 
 /// A federation, as far as addresses go.
@@ -47,8 +51,8 @@ pub struct Member {
     pub cluster: Cluster,
     /// The secret that `spec.secretRef` names; absent also when nothing is named.
     pub secret: Part<MemberSecret>,
-    /// What is served at the member's API port; absent when no container was found for it.
-    pub certificate: Part<ServingCertificate>,
+    /// What is served at the API port of each place where the member may run, by the name of its first container.
+    pub served: BTreeMap<String, Part<ServingCertificate>>,
     /// What the control plane's proxy answers for the member; `None` when it was not asked.
     pub proxy: Option<ProxyAnswer>,
 }
@@ -120,6 +124,19 @@ impl Member {
             .as_ref()
             .is_some_and(ProxyAnswer::refutes_the_address);
         self.cluster.is_ready() && !refuted
+    }
+
+    /// The endpoint at which the control plane dials it; `None` = there is none that can be read.
+    pub fn endpoint(&self) -> Option<Endpoint> {
+        Endpoint::parse(self.cluster.spec.api_endpoint.as_deref()?).ok()
+    }
+
+    /// What is served at the API port of a place where the member may run.
+    pub fn served_by(&self, home: &Home<'_>) -> &Part<ServingCertificate> {
+        home.servers
+            .first()
+            .and_then(|server| self.served.get(&server.name))
+            .unwrap_or(&Part::Absent)
     }
 
     /// Whether the control plane dials this member; an agent's control plane does not.

@@ -74,9 +74,8 @@ fn row(
             ready.map(|ready| ready.reason.clone()),
             server.map(|server| server.name.clone()),
             addresses.filter(|addresses| !addresses.is_empty()),
-            member
-                .certificate
-                .seen()
+            home.as_ref()
+                .and_then(|home| member.served_by(home).seen())
                 .map(|certificate| certificate.names.join(",")),
         ],
     }

@@ -8,12 +8,23 @@ use crate::endpoint::Endpoint;
 /// A cluster that runs in containers.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Home<'a> {
-    /// Its API servers, running or not, the first one first.
+    /// Its API servers, running or not, the first one first; never empty.
     pub servers: Vec<&'a Container>,
     /// The port on which they listen.
     pub api_port: u16,
     /// What led to it.
     pub evidence: Evidence,
+    /// Whether its cluster has the member's name.
+    pub is_namesake: bool,
+    /// What it is, for a person who must choose.
+    pub shown: String,
+}
+
+impl Home<'_> {
+    /// Whether one of its servers runs.
+    pub fn runs(&self) -> bool {
+        self.servers.iter().any(|server| server.is_running())
+    }
 }
 
 /// What led to a container.
@@ -38,40 +49,38 @@ impl Evidence {
     }
 }
 
-/// The answer to where a cluster runs.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Place<'a> {
-    /// In these containers.
-    Found(Home<'a>),
-    /// In one of these, and nothing tells in which.
-    Ambiguous(Vec<String>),
-    /// In none of the containers.
-    NotFound,
-}
-
-/// Where the member runs that has this name and is dialled at this endpoint (`None` = no readable endpoint).
-///
-/// A host of the Docker machine is looked up by its port, then by name. Any other host by name, then by address, and
-/// for a member that is ready the other way round: its address works, so whoever holds it is the member.
-pub fn member<'a>(
+/// Where the member of this name may run that is dialled at this endpoint (`None` = no readable endpoint), the best
+/// evidence first: the published port of an endpoint on the Docker machine, then the name, then the address.
+pub fn candidates<'a>(
     name: &str,
     endpoint: Option<&Endpoint>,
-    ready: bool,
     containers: &'a [Container],
-) -> Place<'a> {
-    let by_name = || by_name(name, containers);
-    let Some(endpoint) = endpoint else {
-        return by_name();
-    };
-    if endpoint.is_docker_host() {
-        return first_answer([&|| by_port(name, endpoint.port(), containers), &by_name]);
+) -> Vec<Home<'a>> {
+    let mut homes = Vec::new();
+    if let Some(endpoint) = endpoint.filter(|endpoint| endpoint.is_docker_host()) {
+        let port = endpoint.port();
+        for group in claims_on(port, containers) {
+            homes.push(group.home(name, Evidence::PublishedPort, |container| {
+                container_port(container, port)
+            }));
+        }
     }
-    let by_address = || by_address(endpoint, containers);
-    if ready {
-        first_answer([&by_address, &by_name])
-    } else {
-        first_answer([&by_name, &by_address])
+    for group in clusters_named(name, containers) {
+        homes.push(group.home(name, Evidence::Name, |_| None));
     }
+    if let Some(endpoint) = endpoint.filter(|endpoint| !endpoint.is_docker_host()) {
+        for group in holders_of(endpoint, containers) {
+            homes.push(group.home(name, Evidence::Address, |_| Some(endpoint.port())));
+        }
+    }
+    let mut seen: Vec<String> = Vec::new();
+    homes.retain(|home| {
+        let first = home.servers.first().map(|server| server.id.clone());
+        let is_new = first.as_ref().is_some_and(|first| !seen.contains(first));
+        seen.extend(first);
+        is_new
+    });
+    homes
 }
 
 /// The containers on which the control plane's controllers may run, or in words why they cannot be told.
@@ -141,7 +150,28 @@ struct Group<'a> {
     members: Vec<&'a Container>,
 }
 
-impl Group<'_> {
+impl<'a> Group<'a> {
+    /// `port` is the API port of a container that no tool made.
+    fn home(
+        &self,
+        name: &str,
+        evidence: Evidence,
+        port: impl Fn(&Container) -> Option<u16>,
+    ) -> Home<'a> {
+        let api_port = self
+            .owner
+            .api_port
+            .or_else(|| self.members.first().and_then(|container| port(container)))
+            .unwrap_or(USUAL_API_PORT);
+        Home {
+            servers: self.members.clone(),
+            api_port,
+            evidence,
+            is_namesake: self.is_called(name),
+            shown: self.shown(),
+        }
+    }
+
     fn is_called(&self, name: &str) -> bool {
         let prefix = match self.owner.tool {
             Tool::K3d => "k3d-",
@@ -167,57 +197,6 @@ impl Group<'_> {
             ),
             None => format!("container {}", names.join(", ")),
         }
-    }
-}
-
-fn by_port<'a>(name: &str, port: u16, containers: &'a [Container]) -> Place<'a> {
-    let mut groups = claims_on(port, containers);
-    if groups.len() > 1 && groups.iter().any(|group| group.is_called(name)) {
-        groups.retain(|group| group.is_called(name));
-    }
-    place(groups, Evidence::PublishedPort, |container| {
-        container_port(container, port)
-    })
-}
-
-fn by_name<'a>(name: &str, containers: &'a [Container]) -> Place<'a> {
-    place(clusters_named(name, containers), Evidence::Name, |_| None)
-}
-
-fn by_address<'a>(endpoint: &Endpoint, containers: &'a [Container]) -> Place<'a> {
-    place(holders_of(endpoint, containers), Evidence::Address, |_| {
-        Some(endpoint.port())
-    })
-}
-
-/// `port` is the API port of a container that no tool made.
-fn place<'a>(
-    groups: Vec<Group<'a>>,
-    evidence: Evidence,
-    port: impl Fn(&Container) -> Option<u16>,
-) -> Place<'a> {
-    match groups.as_slice() {
-        [] => Place::NotFound,
-        [group] => {
-            let api_port = group
-                .owner
-                .api_port
-                .or_else(|| group.members.first().and_then(|container| port(container)))
-                .unwrap_or(USUAL_API_PORT);
-            Place::Found(Home {
-                servers: group.members.clone(),
-                api_port,
-                evidence,
-            })
-        }
-        several => Place::Ambiguous(several.iter().map(Group::shown).collect()),
-    }
-}
-
-fn first_answer<'a>(answers: [&dyn Fn() -> Place<'a>; 2]) -> Place<'a> {
-    match answers[0]() {
-        Place::NotFound => answers[1](),
-        answer => answer,
     }
 }
 

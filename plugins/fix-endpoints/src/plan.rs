@@ -48,6 +48,8 @@ pub fn plan(observed: &Observed, findings: &[Finding], config: &Config, now: Tim
         .iter()
         .copied()
         .filter(|member| member.unproven_since().is_some() && member.is_reached())
+        // Without a restart nothing would come out differently.
+        .filter(|_| observed.host.seen().is_some())
         .filter(|member| !draft.moved.iter().any(|name| name == member.name()))
         .collect();
     if !draft.moved.is_empty()
@@ -274,6 +276,10 @@ impl Draft<'_> {
             (_, _) => "the endpoint is wrong".to_owned(),
         };
         let caution = match &examination.remedy {
+            Remedy::Write(endpoint) if endpoint.is_own_host() => Some(
+                "it leads the control plane back to itself, unless that runs on the network of its machine"
+                    .to_owned(),
+            ),
             Remedy::Take(route) if !route.certified => Some(
                 "the serving certificate could not be read from here; the verification will show whether it names the \
                  address"
@@ -420,8 +426,7 @@ fn default_route_caution(node: &Container, network: &Network) -> Option<String> 
     let first_at_home = node.attachments.keys().min()?;
     (network.name < *first_at_home && !network.internal).then(|| {
         format!(
-            "Docker before version 28 moves the default route of {} to {} at once, because that name sorts first, and \
-             at its next start also eth0; from 28 on both stay",
+            "Docker before 28 moves the default route of {} to {} at once, and eth0 at its next start",
             node.name, network.name
         )
     })

@@ -52,8 +52,8 @@ pub enum Failure {
     NotFound,
     /// No answer in time.
     Timeout,
-    /// The control plane lacks what it needs to act as the caller: the impersonator's secret or its token.
-    Impersonator,
+    /// The control plane lacks what it needs: the member's secret, the impersonator's, or what should be in them.
+    Secret,
     /// Anything else.
     Other,
 }
@@ -70,7 +70,7 @@ impl Failure {
             Failure::TlsOther => "no TLS connection comes about",
             Failure::NotFound => "not found (404)",
             Failure::Timeout => "no answer in time",
-            Failure::Impersonator => "the impersonator's secret is missing or empty",
+            Failure::Secret => "a secret that the control plane needs is missing or empty",
             Failure::Other => "an unexpected answer",
         }
     }
@@ -111,7 +111,7 @@ impl ProxyAnswer {
         match self {
             ProxyAnswer::Failed { failure, .. } => !matches!(
                 failure,
-                Failure::Impersonator | Failure::NotFound | Failure::Other
+                Failure::Secret | Failure::NotFound | Failure::Other
             ),
             _ => false,
         }
@@ -129,9 +129,9 @@ impl ProxyAnswer {
 fn failure(status: u16, message: &str) -> Failure {
     let message = message.to_ascii_lowercase();
     let table = [
-        ("impersonatorsecretref", Failure::Impersonator),
+        ("impersonatorsecretref", Failure::Secret),
         // The misspelling is Karmada's.
-        ("impresonate token", Failure::Impersonator),
+        ("impresonate token", Failure::Secret),
         ("no such host", Failure::Dns),
         ("server misbehaving", Failure::Dns),
         ("certificate is valid for", Failure::TlsName),
@@ -167,8 +167,8 @@ fn failure(status: u16, message: &str) -> Failure {
         .find(|(words, _)| message.contains(words))
         .map(|(_, failure)| *failure);
     match (by_words, status) {
-        // The impersonator's secret is named in the refusal; no other secret is read on this way.
-        (None, 404) if message.starts_with("secrets \"") => Failure::Impersonator,
+        // The secrets of the member and of the impersonator are read on this way, and named in the refusal.
+        (None, 404) if message.starts_with("secrets \"") => Failure::Secret,
         (Some(failure), _) => failure,
         (None, 404) => Failure::NotFound,
         (None, 408 | 504) => Failure::Timeout,
@@ -222,22 +222,18 @@ mod tests {
         check(
             500,
             "the impersonatorSecretRef of cluster m is nil",
-            Failure::Impersonator,
+            Failure::Secret,
         );
         check(
             404,
             "clusters.cluster.karmada.io \"m\" not found",
             Failure::NotFound,
         );
-        check(
-            404,
-            "secrets \"m-impersonator\" not found",
-            Failure::Impersonator,
-        );
+        check(404, "secrets \"m-impersonator\" not found", Failure::Secret);
         check(
             500,
             "failed to get impresonateToken for cluster m: the impresonate token of cluster m is empty",
-            Failure::Impersonator,
+            Failure::Secret,
         );
         check(502, "odd", Failure::Other);
     }

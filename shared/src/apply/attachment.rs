@@ -15,7 +15,7 @@ pub(super) async fn connect(docker: &Docker, wanted: &NetworkAttachment) -> Step
     match now(docker, wanted).await {
         Ok(Now::On(address)) if accepts(wanted, address) => return StepResult::Unchanged,
         Ok(Now::On(address)) => {
-            return StepResult::Failed(format!(
+            return StepResult::Refused(format!(
                 "conflict: {} is on {} at {} by now; run again to see it as it is now",
                 wanted.container,
                 wanted.network,
@@ -23,7 +23,7 @@ pub(super) async fn connect(docker: &Docker, wanted: &NetworkAttachment) -> Step
             ));
         }
         Ok(Now::Off | Now::Ghost) => {}
-        Err(error) => return StepResult::Failed(error.to_string()),
+        Err(error) => return StepResult::Refused(error.to_string()),
     }
     let mut request = ConnectRequest {
         network_id: wanted.network_id.clone(),
@@ -49,7 +49,7 @@ pub(super) async fn connect(docker: &Docker, wanted: &NetworkAttachment) -> Step
         (Ok(()), Err(reading)) => StepResult::Applied(Some(format!(
             "the address it got cannot be told: {reading}"
         ))),
-        (Err(error), Ok(Now::Off)) => StepResult::Failed(error.to_string()),
+        (Err(error), Ok(Now::Off)) => StepResult::Refused(error.to_string()),
         (Err(error), Ok(Now::Ghost)) => StepResult::Failed(format!(
             "{error}; Docker kept a broken entry for {network} in {container}, with which it cannot start again: \
              docker stop {container}, docker network disconnect {network} {container}, docker start {container}",
@@ -68,7 +68,7 @@ pub(super) async fn disconnect(docker: &Docker, wanted: &NetworkAttachment) -> S
     match now(docker, wanted).await {
         Ok(Now::Off) => return StepResult::Unchanged,
         Ok(Now::On(_) | Now::Ghost) => {}
-        Err(error) => return StepResult::Failed(error.to_string()),
+        Err(error) => return StepResult::Refused(error.to_string()),
     }
     match docker
         .disconnect_network(&wanted.network_id, &wanted.container_id, false)

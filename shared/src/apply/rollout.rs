@@ -8,7 +8,7 @@ use crate::apply::StepResult;
 use crate::clock::{self, Deadline};
 use crate::cluster::client::{ClusterClient, DryRun, PatchKind};
 use crate::cluster::object::ObjectReference;
-use crate::cluster::request_error::RequestError;
+use crate::cluster::request_error::{RequestError, Sent};
 use crate::interrupt::Interrupt;
 use crate::text::seconds;
 
@@ -26,7 +26,10 @@ pub(super) async fn restart(
         .await
     {
         Ok(restarted) => restarted,
-        Err(error) => return StepResult::Failed(explained(object, &error)),
+        Err(error) if error.code().is_none() && error.was_sent() == Sent::Maybe => {
+            return StepResult::Failed(error.to_string());
+        }
+        Err(error) => return StepResult::Refused(explained(object, &error)),
     };
     let generation = restarted["metadata"]["generation"]
         .as_i64()
@@ -68,7 +71,7 @@ pub(super) async fn rehearse(
         .await
     {
         Ok(_) => StepResult::Applied(None),
-        Err(error) => StepResult::Failed(explained(object, &error)),
+        Err(error) => StepResult::Refused(explained(object, &error)),
     }
 }
 

@@ -93,6 +93,7 @@ impl Run<'_> {
             proofs: &proofs,
         };
         let exit = report::exit_of_repair(&ending, &findings, self.options.fail_on);
+        shown.nothing_written = !done.outcome.is_complete() && !done.outcome.touched_anything();
         shown.report.proofs = report::proofs(&plan, &proofs);
         shown.report.verification = verified.verification;
         shown.diagnosis(
@@ -139,7 +140,7 @@ impl Run<'_> {
                     "{} {result} (server dry run)",
                     harmless(&step.action.target())
                 ));
-                if matches!(result, StepResult::Failed(_)) {
+                if matches!(result, StepResult::Failed(_) | StepResult::Refused(_)) {
                     exit = Exit::Faults;
                 }
             }
@@ -151,7 +152,7 @@ impl Run<'_> {
     pub(crate) async fn carry_out(&self, plan: Plan, shown: &Shown) -> Result<Done, Failure> {
         if !self.options.yes && !shown.is_for_a_person() {
             // The plan was not printed to stdout, which a program reads.
-            io::say(plan_text(&plan).trim_end());
+            io::say(plan_text(&plan, false).trim_end());
         }
         let mut io = Io::new(self.interrupt.clone());
         let planned = plan.clone();

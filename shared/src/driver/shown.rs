@@ -18,6 +18,8 @@ pub(crate) struct Shown {
     pub(crate) report: Report,
     format: Format,
     purpose: Purpose,
+    /// Whether a plan was tried of which nothing was taken.
+    pub(crate) nothing_written: bool,
 }
 
 /// What a run is for.
@@ -34,6 +36,7 @@ impl Shown {
         Shown {
             format: run.options.format,
             purpose,
+            nothing_written: false,
             report: Report {
                 schema_version: SCHEMA_VERSION,
                 plugin: run.access.plugin().to_owned(),
@@ -78,7 +81,10 @@ impl Shown {
             } else {
                 "\n"
             };
-            io::report(&format!("{gap}{}", plan_text(plan)));
+            io::report(&format!(
+                "{gap}{}",
+                plan_text(plan, self.format == Format::Wide)
+            ));
         }
     }
 
@@ -87,6 +93,7 @@ impl Shown {
         self.report.exit_code = exit.code();
         self.report.verdict = match (self.purpose, exit) {
             (Purpose::Undo, Exit::Healthy) => Verdict::Undone,
+            (Purpose::Repair, _) if self.nothing_written => Verdict::NothingWritten,
             (_, exit) => report::verdict(exit, &self.report.verification),
         };
         match (self.report.document(self.format), self.purpose) {

@@ -6,9 +6,9 @@ use futures::future::join_all;
 
 use crate::apply::{Outcome, StepResult};
 use crate::clock::{self, Deadline};
-use crate::driver::{Depth, ProofResult, Repair, Run};
+use crate::driver::{Depth, ProofResult, Repair, Run, Until};
 use crate::finding::{Finding, FindingKey, Severity, Subject};
-use crate::plan::{Plan, Proof};
+use crate::plan::{Action, Plan, Proof};
 use crate::report::Verification;
 
 /// The end of a verification.
@@ -16,6 +16,7 @@ pub(super) struct Verified<O> {
     pub(super) findings: Vec<Finding>,
     pub(super) verification: Verification,
     pub(super) observed: O,
+    deadline: Deadline,
 }
 
 impl Run<'_> {
@@ -34,6 +35,7 @@ impl Run<'_> {
             findings: before.to_vec(),
             verification: Verification::NotNeeded,
             observed,
+            deadline: Deadline::after(self.options.verify_within.unwrap_or_default()),
         };
         let Some(allowed) = self.options.verify_within else {
             last.findings.retain(|finding| !plan.cures(&finding.key));
@@ -47,6 +49,7 @@ impl Run<'_> {
             .filter(|key| !plan.cures(key))
             .collect();
         let deadline = Deadline::after(allowed);
+        last.deadline = deadline;
         let mut waiting_for;
         loop {
             match R::observe(self.access, config, Depth::Proof(subjects.clone())).await {
@@ -117,23 +120,39 @@ impl Run<'_> {
             }
             _ => None,
         };
-        if plan.proofs.iter().any(|proof| why_not(proof).is_none()) {
-            self.progress
-                .waiting_for("proving that workloads are delivered");
+        let tried: Vec<String> = plan
+            .proofs
+            .iter()
+            .filter(|proof| why_not(proof).is_none())
+            .map(|proof| proof.subject.to_string())
+            .collect();
+        if !tried.is_empty() {
+            self.progress.announce(&format!(
+                "proving that workloads are delivered to {}",
+                tried.join(", ")
+            ));
         }
+        let restarted = plan
+            .steps
+            .iter()
+            .zip(&outcome.results)
+            .any(|(step, result)| {
+                matches!(step.action, Action::Restart { .. })
+                    && matches!(result, StepResult::Applied(_))
+            });
+        // A restart takes its time, also after the roll-out: leases run out, caches fill.
+        let patience = match verified.deadline.left() {
+            left if restarted => left.max(AT_LEAST),
+            _ => AT_LEAST,
+        };
+        let until = Until {
+            deadline: Deadline::after(patience),
+            interrupt: &self.interrupt,
+        };
         let proofs = plan.proofs.iter().map(|proof| async {
             match why_not(proof) {
                 Some(why) => ProofResult::Skipped(why),
-                None => {
-                    R::prove(
-                        self.access,
-                        &verified.observed,
-                        proof,
-                        config,
-                        &self.interrupt,
-                    )
-                    .await
-                }
+                None => R::prove(self.access, &verified.observed, proof, config, until).await,
             }
         });
         let results = join_all(proofs).await;
@@ -148,7 +167,12 @@ fn repaired(plan: &Plan, outcome: &Outcome) -> Vec<Subject> {
         .steps
         .iter()
         .zip(&outcome.results)
-        .filter(|(_, result)| matches!(result, StepResult::Failed(_) | StepResult::Skipped(_)))
+        .filter(|(_, result)| {
+            matches!(
+                result,
+                StepResult::Failed(_) | StepResult::Refused(_) | StepResult::Skipped(_)
+            )
+        })
         .map(|(step, _)| &step.subject)
         .collect();
     let steps = plan.steps.iter().map(|step| &step.subject);
@@ -169,5 +193,8 @@ fn named(open: &[&Finding]) -> String {
         .collect::<Vec<_>>()
         .join("; ")
 }
+
+/// A working control plane delivers within a second.
+const AT_LEAST: Duration = Duration::from_secs(20);
 
 const BETWEEN_OBSERVATIONS: Duration = Duration::from_millis(500);

@@ -65,8 +65,9 @@ pub fn findings_text(findings: &[Finding]) -> String {
     text
 }
 
-/// The plan, each step with its reason, its caution and the command that does the same, then the proofs.
-pub fn plan_text(plan: &Plan) -> String {
+/// The plan, each step with its reason, its caution and with `commands` the command that does the same, then the
+/// proofs.
+pub fn plan_text(plan: &Plan, commands: bool) -> String {
     let mut text = match plan.steps.len() {
         0 => "Plan:\n".to_owned(),
         1 => "Plan, 1 step:\n".to_owned(),
@@ -82,7 +83,9 @@ pub fn plan_text(plan: &Plan) -> String {
         if let Some(caution) = &step.caution {
             text.push_str(&format!("     caution: {}\n", harmless(caution)));
         }
-        text.push_str(&format!("     same as: {}\n", escaped(&step.command)));
+        if commands {
+            text.push_str(&format!("     same as: {}\n", escaped(&step.command)));
+        }
     }
     for proof in &plan.proofs {
         text.push_str(&format!("  prove: {}\n", harmless(&proof.summary)));
@@ -143,14 +146,18 @@ pub fn outcome_text(report: &Report, remaining: usize) -> String {
         })
         .count();
     let of_all = format!("{done} of {} steps are done", report.steps.len());
+    if report.steps.is_empty() && !report.proofs.is_empty() {
+        text.push_str(match report.exit_code {
+            0 => "Proven.\n",
+            _ => "Not proven.\n",
+        });
+        return text;
+    }
     text.push_str(&match (report.verdict, &report.verification) {
         (Verdict::Healthy, _) => "Nothing to repair.\n".to_owned(),
         (Verdict::Unknown, _) => {
             "No fault was found, but not everything could be read: the answer is unknown.\n"
                 .to_owned()
-        }
-        (Verdict::Repaired, Verification::Passed { .. }) if report.steps.is_empty() => {
-            "Proven.\n".to_owned()
         }
         (Verdict::Repaired, Verification::Passed { seconds }) => {
             let proven = if report.proofs.is_empty() {
@@ -178,6 +185,7 @@ pub fn outcome_text(report: &Report, remaining: usize) -> String {
             "Interrupted, {of_all}: what was not seen yet: {}.\n",
             harmless(waiting_for)
         ),
+        (Verdict::NothingWritten, _) => "Nothing was written.\n".to_owned(),
         (Verdict::Incomplete, _) if done < report.steps.len() => {
             format!("The repair is not complete: {of_all}.\n")
         }
@@ -203,6 +211,7 @@ impl std::fmt::Display for StepResult {
             StepResult::Applied(None) => f.write_str("applied"),
             StepResult::Applied(Some(note)) => write!(f, "applied, {}", harmless(note)),
             StepResult::Unchanged => f.write_str("unchanged"),
+            StepResult::Refused(reason) => write!(f, "refused: {}", harmless(reason)),
             StepResult::Failed(reason) => write!(f, "failed: {}", harmless(reason)),
             StepResult::Skipped(reason) => write!(f, "skipped: {}", harmless(reason)),
         }

@@ -90,13 +90,13 @@ fn an_address_that_the_certificate_does_not_name_is_a_fault_of_its_own() {
         &["error endpoint-not-certified"],
     );
     check(
-        |observed| observed.members[0].certificate = Part::Seen(served(&["172.20.0.7"]).0),
+        |observed| serve(&mut observed.members[0], served(&["172.20.0.7"]).0),
         &["error endpoint-own-host", "error authority-mismatch"],
     );
     check(
         |observed| {
             let (certificate, authority) = served(&["172.20.0.7"]);
-            observed.members[0].certificate = Part::Seen(certificate);
+            serve(&mut observed.members[0], certificate);
             if let Part::Seen(secret) = &mut observed.members[0].secret {
                 secret.ca_bundle = Some(authority);
             }
@@ -140,7 +140,10 @@ fn containers_without_a_network_are_errors() {
 fn what_cannot_be_told_is_unknown() {
     check(
         |observed| observed.docker = Part::Unreadable("no daemon".to_owned()),
-        &["error endpoint-own-host", "unknown docker-unreadable"],
+        &[
+            "error endpoint-own-host",
+            "unknown docker-unreadable daemon",
+        ],
     );
     check(
         |observed| {
@@ -175,6 +178,7 @@ fn two_containers_that_could_be_the_member_are_ambiguous() {
                 ],
             );
             docker(observed).containers.push(twin);
+            observed.members[0].served.clear();
             set_endpoint(observed, "https://172.20.0.9:6443");
         },
         &["error container-ambiguous", "error not-ready"],
@@ -228,9 +232,109 @@ fn a_namesake_of_a_ready_member_is_not_taken_for_it() {
         |observed| {
             set_endpoint(observed, "https://172.20.0.77:6443");
             make_ready(&mut observed.members[0]);
-            observed.members[0].certificate = Part::Seen(served(&["172.20.0.3"]).0);
+            serve(&mut observed.members[0], served(&["172.20.0.3"]).0);
         },
         &[],
+    );
+}
+
+#[test]
+fn what_the_stored_authority_signed_wins_over_a_port_that_a_stranger_publishes() {
+    let stranger = |observed: &mut Observed| {
+        let mut stranger = container("stranger", &[]);
+        publish(&mut stranger, 7001, 6443);
+        attach(&mut stranger, "k3d-cluster-a", Some("172.20.0.9"));
+        docker(observed).containers.push(stranger);
+        set_endpoint(observed, "https://0.0.0.0:7001");
+    };
+    let wanted = |observed: &Observed| {
+        super::diagnose(observed, &Config::default(), now())[0]
+            .expected
+            .clone()
+    };
+    let mut observed = field_report();
+    observed.members.truncate(1);
+    stranger(&mut observed);
+    assert_eq!(
+        wanted(&observed).as_deref(),
+        Some("https://172.20.0.3:6443")
+    );
+    observed.members[0].served.clear();
+    assert_eq!(wanted(&observed), None);
+    assert_eq!(
+        codes(&observed, &Config::default()),
+        [
+            "error endpoint-own-host cluster-a",
+            "unknown container-unproven cluster-a"
+        ]
+    );
+}
+
+#[test]
+fn an_insecure_member_is_still_compared_with_the_authority_that_is_stored() {
+    check(
+        |observed| {
+            observed.members[0]
+                .cluster
+                .spec
+                .insecure_skip_tls_verification = true;
+            serve(&mut observed.members[0], served(&["172.20.0.3"]).0);
+        },
+        &["error endpoint-own-host", "error authority-mismatch"],
+    );
+}
+
+#[test]
+fn a_name_that_the_control_plane_does_not_know_is_a_fault() {
+    check(
+        |observed| {
+            set_endpoint(observed, "https://apiserver.cluster.local:6443");
+            observed.members[0].proxy = Some(ProxyAnswer::Failed {
+                failure: Failure::Dns,
+                message: "no such host".to_owned(),
+            });
+        },
+        &["error endpoint-unknown-name"],
+    );
+    check(
+        |observed| set_endpoint(observed, "http://172.20.0.3:6443"),
+        &["error endpoint-malformed"],
+    );
+}
+
+#[test]
+fn an_endpoint_that_is_gone_is_a_fault_although_the_member_is_reported_ready() {
+    check(
+        |observed| {
+            repaired(observed);
+            observed.members[0].cluster.spec.api_endpoint = Some(String::new());
+        },
+        &["error endpoint-missing"],
+    );
+    check(
+        |observed| {
+            repaired(observed);
+            set_endpoint(observed, "https://0.0.0.0:6551");
+        },
+        &["error endpoint-own-host"],
+    );
+}
+
+#[test]
+fn swapped_addresses_are_stale_whatever_is_reported() {
+    let mut observed = field_report();
+    observed = carried_out(&observed, &planned(&observed, &Config::default()));
+    let (a, b) = observed.members.split_at_mut(1);
+    std::mem::swap(
+        &mut a[0].cluster.spec.api_endpoint,
+        &mut b[0].cluster.spec.api_endpoint,
+    );
+    assert_eq!(
+        codes(&observed, &Config::default()),
+        [
+            "error endpoint-stale cluster-a",
+            "error endpoint-stale cluster-b"
+        ]
     );
 }
 

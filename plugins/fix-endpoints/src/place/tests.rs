@@ -3,30 +3,27 @@ use karmada_repair::docker::model::Container;
 use super::*;
 use crate::fixture::{HOST, container, k3d_server, publish};
 
-fn name_of(place: &Place<'_>) -> String {
-    match place {
-        Place::Found(home) => format!(
-            "{} port {} by {}",
-            home.servers
+#[track_caller]
+fn check(name: &str, endpoint: &str, containers: &[Container], expected: &[&str]) {
+    let endpoint = Endpoint::parse(endpoint).expect("the endpoint of a test is a URL");
+    let found: Vec<String> = candidates(name, Some(&endpoint), containers)
+        .iter()
+        .map(|home| {
+            let servers: Vec<&str> = home
+                .servers
                 .iter()
                 .map(|server| server.name.as_str())
-                .collect::<Vec<_>>()
-                .join("+"),
-            home.api_port,
-            home.evidence.words()
-        ),
-        Place::Ambiguous(candidates) => format!("ambiguous: {}", candidates.join("; ")),
-        Place::NotFound => "not found".to_owned(),
-    }
-}
-
-#[track_caller]
-fn check(name: &str, endpoint: &str, containers: &[Container], expected: &str) {
-    let endpoint = Endpoint::parse(endpoint).expect("the endpoint of a test is a URL");
-    assert_eq!(
-        name_of(&member(name, Some(&endpoint), false, containers)),
-        expected
-    );
+                .collect();
+            let namesake = if home.is_namesake { ", a namesake" } else { "" };
+            format!(
+                "{} port {} by {}{namesake}",
+                servers.join("+"),
+                home.api_port,
+                home.evidence.words()
+            )
+        })
+        .collect();
+    assert_eq!(found, expected);
 }
 
 #[test]
@@ -35,19 +32,20 @@ fn a_published_port_leads_to_the_container_whatever_the_names_are() {
     let mut plain = container("my-cluster", &[]);
     publish(&mut plain, 7000, 6444);
     let all = [a, plain];
+    let by_port = |text| [text];
     check(
         "prod",
         "https://0.0.0.0:6551",
         &all,
-        "k3d-a-server-0 port 6443 by its published port",
+        &by_port("k3d-a-server-0 port 6443 by its published port"),
     );
     check(
         "prod",
         "https://127.0.0.1:7000",
         &all,
-        "my-cluster port 6444 by its published port",
+        &by_port("my-cluster port 6444 by its published port"),
     );
-    check("prod", "https://0.0.0.0:7001", &all, "not found");
+    check("prod", "https://0.0.0.0:7001", &all, &[]);
 }
 
 #[test]
@@ -62,30 +60,26 @@ fn the_name_leads_to_k3d_kind_and_minikube_with_and_without_prefix() {
     let minikube = container("mini", &[("name.minikube.sigs.k8s.io", "mini")]);
     let all = [k3d_server("a", "172.20.0.3", 6551), kind, minikube];
     let stale = "https://10.9.9.9:6443";
-    check(
-        "a",
-        stale,
-        &all,
-        "k3d-a-server-0 port 6443 by its cluster's name",
-    );
-    check(
-        "k3d-a",
-        stale,
-        &all,
-        "k3d-a-server-0 port 6443 by its cluster's name",
-    );
+    let a = "k3d-a-server-0 port 6443 by its cluster's name, a namesake";
+    check("a", stale, &all, &[a]);
+    check("k3d-a", stale, &all, &[a]);
     check(
         "kind-m",
         stale,
         &all,
-        "m-control-plane port 6443 by its cluster's name",
+        &["m-control-plane port 6443 by its cluster's name, a namesake"],
     );
-    check("mini", stale, &all, "mini port 8443 by its cluster's name");
-    check("kind-a", stale, &all, "not found");
+    check(
+        "mini",
+        stale,
+        &all,
+        &["mini port 8443 by its cluster's name, a namesake"],
+    );
+    check("kind-a", stale, &all, &[]);
 }
 
 #[test]
-fn one_port_of_two_clusters_is_settled_by_the_name_or_ambiguous() {
+fn a_port_comes_before_a_name_and_each_place_stands_once() {
     let all = [
         k3d_server("a", "172.20.0.3", 6551),
         k3d_server("b", "172.21.0.3", 6551),
@@ -94,30 +88,51 @@ fn one_port_of_two_clusters_is_settled_by_the_name_or_ambiguous() {
         "b",
         "https://0.0.0.0:6551",
         &all,
-        "k3d-b-server-0 port 6443 by its published port",
+        &[
+            "k3d-a-server-0 port 6443 by its published port",
+            "k3d-b-server-0 port 6443 by its published port, a namesake",
+        ],
     );
+    let mut stranger = container("stranger", &[]);
+    publish(&mut stranger, 6552, 6443);
+    let all = [stranger, k3d_server("b", "172.21.0.3", 6553)];
     check(
-        "c",
-        "https://0.0.0.0:6551",
+        "b",
+        "https://0.0.0.0:6552",
         &all,
-        "ambiguous: k3d cluster a (k3d-a-server-0); k3d cluster b (k3d-b-server-0)",
+        &[
+            "stranger port 6443 by its published port",
+            "k3d-b-server-0 port 6443 by its cluster's name, a namesake",
+        ],
     );
 }
 
 #[test]
-fn the_address_leads_to_its_holder_when_no_name_does() {
-    let all = [k3d_server("a", "172.20.0.3", 6551)];
+fn a_name_comes_before_an_address() {
+    let all = [
+        k3d_server("a", "172.20.0.3", 6551),
+        k3d_server("b", "172.21.0.3", 6552),
+    ];
     check(
         "prod",
         "https://172.20.0.3:6443",
         &all,
-        "k3d-a-server-0 port 6443 by its address",
+        &["k3d-a-server-0 port 6443 by its address"],
     );
     check(
         "prod",
         "https://k3d-a-server-0:6443",
         &all,
-        "k3d-a-server-0 port 6443 by its address",
+        &["k3d-a-server-0 port 6443 by its address"],
+    );
+    check(
+        "b",
+        "https://172.20.0.3:6443",
+        &all,
+        &[
+            "k3d-b-server-0 port 6443 by its cluster's name, a namesake",
+            "k3d-a-server-0 port 6443 by its address",
+        ],
     );
 }
 

@@ -55,6 +55,9 @@ impl Patch {
 pub(crate) fn json(object: &Value, operations: &[PatchOperation]) -> Result<Value, Refusal> {
     let mut patched = object.clone();
     for operation in operations {
+        if tests_absence(&patched, operation) {
+            continue;
+        }
         let operation = lenient(&patched, operation);
         json_patch::patch(&mut patched, std::slice::from_ref(&operation))
             .map_err(|_| Refusal::patch_rejected())?;
@@ -74,6 +77,16 @@ pub(crate) fn strategic(object: &Value, patch: &Value) -> Value {
     let mut patched = object.clone();
     merge_strategically(&mut patched, patch, "");
     patched
+}
+
+/// The API server's JSON Patch library takes a missing value for null.
+fn tests_absence(object: &Value, operation: &PatchOperation) -> bool {
+    match operation {
+        PatchOperation::Test(test) => {
+            test.value.is_null() && object.pointer(test.path.as_str()).is_none()
+        }
+        _ => false,
+    }
 }
 
 /// The API server's JSON Patch library treats `replace` of a missing map key as `add`.
