@@ -117,7 +117,7 @@ impl Federation {
         let kubelet = Kubelet {
             wiring: wiring.clone(),
             manager: manager.clone(),
-            clusters: clusters(&spec).cloned().collect(),
+            clusters: spec.clusters().cloned().collect(),
             restart: spec.timing.restart,
         };
         let mut reported = Reported::default();
@@ -226,15 +226,7 @@ impl Federation {
     /// # Panics
     /// If there is no such member.
     pub fn member(&self, name: &str) -> Administrator<'_> {
-        let member = self
-            .spec
-            .members
-            .iter()
-            .find(|member| member.name() == name);
-        let context = member
-            .unwrap_or_else(|| panic!("the lab has no member {name}"))
-            .cluster
-            .context();
+        let context = self.spec.member(name).context();
         let name = self
             .wiring
             .servers
@@ -380,12 +372,14 @@ impl Federation {
     fn write_kubeconfigs(&self) -> io::Result<()> {
         std::fs::create_dir_all(self.directory().join("home"))?;
         std::fs::create_dir_all(self.directory().join("state"))?;
-        let names: Vec<(String, String)> = clusters(&self.spec)
+        let names: Vec<(String, String)> = self
+            .spec
+            .clusters()
             .map(|cluster| (cluster.context(), user_of(cluster)))
             .collect();
         let mut contexts =
             vec![self.context(CONTROL_PLANE, CONTROL_PLANE, "karmada-admin", "127.0.0.1")];
-        for ((context, user), cluster) in names.iter().zip(clusters(&self.spec)) {
+        for ((context, user), cluster) in names.iter().zip(self.spec.clusters()) {
             contexts.push(self.context(context, context, user, cluster.published_host()));
         }
         kubeconfig::write(&self.kubeconfig(), &kubeconfig::render(&contexts))?;
@@ -428,14 +422,9 @@ pub(crate) const CONTROL_PLANE: &str = "karmada-apiserver";
 /// How long a start waits for the first look at the members.
 const FIRST_OBSERVATION: Duration = Duration::from_secs(1);
 
-/// The host cluster, then the members.
-fn clusters(spec: &Spec) -> impl Iterator<Item = &ClusterSpec> {
-    std::iter::once(&spec.host).chain(spec.members.iter().map(|member| &member.cluster))
-}
-
 fn administrators(spec: &Spec, wiring: &Wiring) -> BTreeMap<String, Leaf> {
     let issue = |(name, wired): (&String, &Wired)| {
-        let user = if clusters(spec).any(|cluster| cluster.context() == *name) {
+        let user = if spec.clusters().any(|cluster| cluster.context() == *name) {
             "kubernetes-admin"
         } else {
             "system:admin"

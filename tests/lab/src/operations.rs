@@ -6,7 +6,7 @@ use serde_json::Value;
 
 use crate::docker::api;
 use crate::docker::attach::Attachment;
-use crate::docker::daemon::{Daemon, State};
+use crate::docker::daemon::{Binding, Daemon, State};
 use crate::docker::failure::Failure;
 use crate::docker::fleet;
 use crate::docker::network::Wish;
@@ -140,7 +140,20 @@ impl Docker<'_> {
     /// # Errors
     /// What the daemon answers.
     pub fn run(&self, name: &str, network: &str) -> Result<(), Failure> {
-        self.act(|daemon| fleet::stranger(daemon, name, network, Default::default()))
+        self.act(|daemon| fleet::stranger(daemon, name, network, Vec::new()))
+    }
+
+    /// Starts a container that belongs to no cluster and publishes its port 6443 at `port`, with nobody behind it.
+    ///
+    /// # Errors
+    /// What the daemon answers.
+    pub fn run_publishing(&self, name: &str, network: &str, port: u16) -> Result<(), Failure> {
+        let binding = Binding {
+            container_port: 6443,
+            host_address: "0.0.0.0".to_owned(),
+            host_port: port,
+        };
+        self.act(|daemon| fleet::stranger(daemon, name, network, vec![binding]))
     }
 
     /// Removes a container, running or not, as `docker rm -f` does.
@@ -228,6 +241,14 @@ impl Docker<'_> {
                 .container(container)
                 .ok()
                 .map(|container| daemon.inspect(container))
+        })
+    }
+
+    /// `GET /networks/{id}`.
+    pub fn inspect_network(&self, network: &str) -> Option<Value> {
+        self.look(|daemon| {
+            let network = daemon.network(network).ok()?;
+            Some(daemon.network_view(network, true))
         })
     }
 

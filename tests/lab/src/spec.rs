@@ -186,6 +186,22 @@ impl Spec {
         }
     }
 
+    /// The cluster of the member that Karmada knows by this name.
+    ///
+    /// # Panics
+    /// If there is no such member.
+    pub fn member(&self, name: &str) -> &ClusterSpec {
+        let member = self.members.iter().find(|member| member.name() == name);
+        &member
+            .unwrap_or_else(|| panic!("the lab has no member {name}"))
+            .cluster
+    }
+
+    /// The host cluster, then the members.
+    pub fn clusters(&self) -> impl Iterator<Item = &ClusterSpec> {
+        std::iter::once(&self.host).chain(self.members.iter().map(|member| &member.cluster))
+    }
+
     /// The default with everything repaired by hand: members joined at their internal addresses. The control
     /// plane still has to be connected to their networks.
     #[must_use]
@@ -264,6 +280,14 @@ impl ClusterSpec {
     /// The container of its first server.
     pub fn first_server(&self) -> String {
         self.server(0)
+    }
+
+    /// The names of its containers: servers, agents, load balancer.
+    pub fn containers(&self) -> Vec<String> {
+        let servers = (0..self.servers).map(|index| self.server(index));
+        let agents = (0..self.agents).map(|index| self.agent(index));
+        let balancer = self.load_balancer.then(|| self.balancer());
+        servers.chain(agents).chain(balancer).collect()
     }
 
     pub(crate) fn server(&self, index: usize) -> String {

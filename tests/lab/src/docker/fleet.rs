@@ -109,9 +109,11 @@ pub(crate) fn stranger(
     daemon: &mut Daemon,
     name: &str,
     network: &str,
-    labels: BTreeMap<String, String>,
+    bindings: Vec<Binding>,
 ) -> Result<(), Failure> {
-    add(daemon, container(name, network, labels), None)
+    let mut stranger = container(name, network, BTreeMap::new());
+    stranger.bindings = bindings;
+    add(daemon, stranger, None)
 }
 
 fn create_network(daemon: &mut Daemon, cluster: &ClusterSpec, name: &str) -> Result<(), Failure> {
@@ -145,6 +147,7 @@ fn create_network(daemon: &mut Daemon, cluster: &ClusterSpec, name: &str) -> Res
         .filter(|network| network.id == id)
     {
         network.user_subnet = cluster.user_subnet;
+        network.shows_gateway = true;
     }
     Ok(())
 }
