@@ -10,6 +10,7 @@ use crate::karmada::validation;
 
 /// Fills what the server fills on creation.
 pub(crate) fn prepare_create(kind: &Kind, object: &mut Value) {
+    leave_out_what_is_empty(object);
     match (kind.group, kind.resource) {
         ("", "secrets") => default_secret(object),
         ("", "namespaces") => {
@@ -34,6 +35,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value) {
 
 /// Fills what the server fills on update.
 pub(crate) fn prepare_update(kind: &Kind, object: &mut Value) {
+    leave_out_what_is_empty(object);
     match (kind.group, kind.resource) {
         ("", "secrets") => default_secret(object),
         ("rbac.authorization.k8s.io", "clusterrolebindings" | "rolebindings") => {
@@ -104,6 +106,24 @@ pub(crate) fn validate_update(kind: &Kind, before: &Value, after: &Value) -> Res
         validate(kind, after)
     } else {
         Err(Refusal::invalid(kind, name, &causes))
+    }
+}
+
+/// Objects go through Go's types, whose `omitempty` drops empty maps and lists.
+fn leave_out_what_is_empty(object: &mut Value) {
+    let is_empty = |value: &Value| {
+        value.as_object().is_some_and(serde_json::Map::is_empty)
+            || value.as_array().is_some_and(Vec::is_empty)
+    };
+    if let Some(metadata) = object.get_mut("metadata").and_then(Value::as_object_mut) {
+        metadata.retain(|_, value| !is_empty(value));
+    }
+    if let Some(fields) = object.as_object_mut() {
+        for name in ["data", "stringData"] {
+            if fields.get(name).is_some_and(is_empty) {
+                fields.remove(name);
+            }
+        }
     }
 }
 
