@@ -11,6 +11,7 @@ pub struct Env {
 
 impl Env {
     /// Reads the environment of this process; variables that are not Unicode are left out.
+    #[expect(clippy::disallowed_methods, reason = "this is where it is read")]
     pub fn from_process() -> Env {
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))

@@ -20,6 +20,7 @@ impl Interrupt {
     ///
     /// # Errors
     /// When the operating system lets no handler be installed.
+    #[expect(clippy::disallowed_methods, reason = "this is where signals are heard")]
     pub fn listen() -> std::io::Result<Interrupt> {
         let (sender, heard) = watch::channel(None);
         let source = Arc::new(sender);

@@ -268,13 +268,19 @@ impl Action {
                 )
             }
             Action::ConnectNetwork(attachment) => {
+                let place = format!(
+                    "--gw-priority {} --driver-opt com.docker.network.endpoint.ifname={}",
+                    attachment.gateway_priority, attachment.interface
+                );
+                let target = format!(
+                    "{} {}",
+                    shell_word(&attachment.network),
+                    shell_word(&attachment.container)
+                );
+                // A docker command before 28 does not know the flag; what it asks for is unknown to such a daemon, too.
                 let connect = |address: String| {
                     format!(
-                        "{docker} network connect{address} --gw-priority {} --driver-opt com.docker.network.endpoint.ifname={} {} {}",
-                        attachment.gateway_priority,
-                        attachment.interface,
-                        shell_word(&attachment.network),
-                        shell_word(&attachment.container)
+                        "{docker} network connect{address} {place} {target} || {docker} network connect{address} {target}"
                     )
                 };
                 match (attachment.address, attachment.address_may_yield) {
@@ -477,6 +483,27 @@ pub fn touches(patch: &Patch, path: &str) -> bool {
         .0
         .iter()
         .any(|operation| operation.path().as_str() == path)
+}
+
+/// The patch without what it does to annotations, unless it does nothing else: annotations are notes that come and go.
+pub fn without_notes(patch: &Patch) -> Patch {
+    let is_note = |operation: &&PatchOperation| {
+        operation
+            .path()
+            .as_str()
+            .starts_with("/metadata/annotations")
+    };
+    if patch.0.iter().all(|operation| is_note(&operation)) {
+        return patch.clone();
+    }
+    Patch(
+        patch
+            .0
+            .iter()
+            .filter(|operation| !is_note(operation))
+            .cloned()
+            .collect(),
+    )
 }
 
 /// The first precondition of the patch that the object does not meet, as its path; `None` when all are met.

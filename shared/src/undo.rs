@@ -14,7 +14,7 @@ use crate::docker::refusal::Refusal;
 use crate::driver::{Purpose, Run, Shown};
 use crate::error::{Explain, Failure, UsageError};
 use crate::exit::Exit;
-use crate::plan::{Action, Plan, Step, holds_result, unmet_precondition};
+use crate::plan::{Action, Plan, Step, holds_result, unmet_precondition, without_notes};
 use crate::report::{self, Verification};
 
 /// Reads the backup, plans its way back, and carries that out as any plan.
@@ -105,8 +105,8 @@ impl Explain for CannotRead {
 
 /// Where an object stands between before and after a step.
 enum State {
-    /// As the step left it.
-    After,
+    /// As the step left it; this takes it back.
+    After(Action),
     /// As it was before, or the step never reached it.
     Before,
     /// Neither.
@@ -120,22 +120,19 @@ async fn way_back(
     docker: &DockerChoice,
 ) -> Result<Plan, Failure> {
     let commands = access.commands(docker);
-    let step_back = |step: &Step| {
-        let action = step.action.inverse();
-        Step {
-            subject: step.subject.clone(),
-            command: action.command(&commands),
-            action,
-            reason: format!("the run of {} did the opposite", backup.time),
-            caution: None,
-            cures: Vec::new(),
-        }
+    let step_back = |step: &Step, action: Action| Step {
+        subject: step.subject.clone(),
+        command: action.command(&commands),
+        action,
+        reason: format!("the run of {} did the opposite", backup.time),
+        caution: None,
+        cures: Vec::new(),
     };
     let mut plan = Plan::default();
     let mut changed = Vec::new();
     for saved in backup.steps.iter().rev() {
         match state(saved, access, docker).await? {
-            State::After => plan.steps.push(step_back(&saved.step)),
+            State::After(action) => plan.steps.push(step_back(&saved.step, action)),
             State::Before => {}
             State::Changed(what) => changed.push(what),
         }
@@ -150,7 +147,7 @@ async fn way_back(
         });
         plan.steps.extend(restarts.map(|saved| Step {
             reason: "it keeps connections to the addresses that are taken back".to_owned(),
-            ..step_back(&saved.step)
+            ..step_back(&saved.step, saved.step.action.clone())
         }));
     }
     Ok(plan)
@@ -194,12 +191,12 @@ async fn state(
             );
             Ok(if by_others {
                 State::Before
-            } else if holds_result(&now, patch) {
-                State::After
+            } else if holds_result(&now, &without_notes(patch)) {
+                State::After(way_back_of(&step.action, &now))
             } else if !was_done {
                 State::Before
             } else {
-                match unmet_precondition(&now, patch) {
+                match unmet_precondition(&now, &without_notes(patch)) {
                     None => State::Before,
                     Some(path) => State::Changed(format!("{target} {path}")),
                 }
@@ -224,12 +221,24 @@ async fn state(
             );
             let in_effect = on == matches!(step.action, Action::ConnectNetwork(_)) && !by_others;
             Ok(if in_effect {
-                State::After
+                State::After(step.action.inverse())
             } else {
                 State::Before
             })
         }
     }
+}
+
+/// The inverse of a patch; a note that was taken off or changed since stays as it is now.
+fn way_back_of(action: &Action, now: &Value) -> Action {
+    let mut back = action.inverse();
+    if let Action::PatchObject { patch, inverse, .. } = &mut back
+        && unmet_precondition(now, patch).is_some()
+    {
+        *patch = without_notes(patch);
+        *inverse = without_notes(inverse);
+    }
+    back
 }
 
 async fn verified(

@@ -62,7 +62,9 @@ pub async fn prove(
         Ok(member) => member,
         Err(why) => {
             return ProofResult::Impossible(format!(
-                "the member cannot be read through the control plane's proxy, nor with a context: {why}"
+                "the member cannot be read through the control plane's proxy, nor with a loaded context of it \
+                 (--cluster-context {}=CONTEXT names one): {why}",
+                cluster.metadata.name
             ));
         }
     };

@@ -249,7 +249,7 @@ impl Draft<'_> {
                 UNPROVEN,
                 present,
                 member.unproven_since(),
-                &self.now.to_string(),
+                &self.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
             );
             changes = joined(changes, note);
         }

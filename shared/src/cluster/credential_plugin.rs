@@ -193,6 +193,10 @@ impl CredentialPlugin {
         Ok(credentials)
     }
 
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "the kubeconfig names this program"
+    )]
     async fn output(&self) -> Result<Vec<u8>, CredentialPluginError> {
         let variables = self.exec.env.iter().flatten().filter_map(name_and_value);
         let child = Command::new(&self.command)

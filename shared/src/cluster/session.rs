@@ -7,6 +7,7 @@ use kube::client::{ClientBuilder, RustlsTlsError as TlsError};
 use kube::{Client, Config};
 use tokio::sync::Mutex;
 
+use crate::clock;
 use crate::cluster::credential_plugin::CredentialPlugin;
 use crate::cluster::error::ClusterError;
 use crate::cluster::kubeconfig::without_userinfo;
@@ -59,11 +60,8 @@ impl Sessions {
     /// The session to send with; runs the credential plugin if there is none that lasts.
     pub(crate) async fn open(&self) -> Result<Session, RequestError> {
         let mut current = self.current.lock().await;
-        let lasts = |session: &&Session| {
-            session
-                .expires
-                .is_none_or(|expires| expires > Timestamp::now())
-        };
+        let lasts =
+            |session: &&Session| session.expires.is_none_or(|expires| expires > clock::now());
         if let Some(session) = current.as_ref().filter(lasts) {
             return Ok(session.clone());
         }

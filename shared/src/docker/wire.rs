@@ -131,6 +131,7 @@ where
 
 /// The docker command's way to a remote daemon. A prompt for a password has no place in it, the request's deadline
 /// would run out under the typing hand.
+#[expect(clippy::disallowed_methods, reason = "ssh is the way to the daemon")]
 fn dial(ssh: &Path, user: Option<&str>, host: &str, port: Option<u16>) -> Command {
     let mut command = Command::new(ssh);
     command.args(["-T", "-o", "BatchMode=yes", "-o", "ConnectTimeout=10"]);

@@ -2,14 +2,15 @@
 
 use jiff::Timestamp;
 
+use crate::apply::StepResult;
 use crate::driver::{Run, VERSION};
 use crate::exit::Exit;
 use crate::finding::{Finding, Severity};
 use crate::io;
 use crate::plan::Plan;
 use crate::report::{
-    self, Format, Overview, Report, SCHEMA_VERSION, Verdict, Verification, findings_text,
-    outcome_text, overview_text, plan_text, undo_text,
+    self, Format, Overview, Report, SCHEMA_VERSION, StepReport, Verdict, Verification,
+    findings_text, outcome_text, overview_text, plan_text, undo_text,
 };
 use crate::text::shell_word;
 
@@ -116,9 +117,20 @@ impl Shown {
     pub(crate) fn way_back(&self, command: &str) {
         if let Some(backup) = &self.report.backup {
             let backup = shell_word(&backup.display().to_string());
+            let go_on = match self.report.steps.iter().all(is_done) {
+                true => "",
+                false => "run again to go on, or ",
+            };
             io::say(&format!(
-                "hint: run again to go on, or take it back with: {command} --undo {backup}"
+                "hint: {go_on}take it back with: {command} --undo {backup}"
             ));
         }
     }
+}
+
+fn is_done(step: &StepReport) -> bool {
+    matches!(
+        step.outcome,
+        Some(StepResult::Applied(_) | StepResult::Unchanged)
+    )
 }

@@ -165,7 +165,7 @@ pub fn outcome_text(report: &Report, remaining: usize) -> String {
             } else {
                 "proven"
             };
-            format!("Repaired, and {proven} after {seconds} s.\n")
+            format!("Repaired, and {proven} within {} s.\n", seconds + 1)
         }
         (Verdict::PartlyRepaired, _) => {
             format!("The plan was carried out and verified; {faults} that it does not cure.\n")
@@ -191,7 +191,10 @@ pub fn outcome_text(report: &Report, remaining: usize) -> String {
         }
         (Verdict::Incomplete, _) => "Repaired, delivery not proven.\n".to_owned(),
         (Verdict::Undone, _) => String::new(),
-        (Verdict::Faulty | Verdict::Repaired, _) => format!("{faults}.\n"),
+        (Verdict::Faulty | Verdict::Repaired, _) => match remaining {
+            1 => "1 fault found.\n".to_owned(),
+            count => format!("{count} faults found.\n"),
+        },
     });
     text
 }

@@ -263,6 +263,7 @@ async fn files_that_are_no_use_for_tls_are_named_and_not_quoted() {
 }
 
 /// A daemon on another machine, reached by a program that stands for ssh.
+#[expect(clippy::disallowed_methods, reason = "a test may start a program")]
 fn through_ssh(script: &str) -> (TempDir, Docker) {
     let folder = TempDir::new().unwrap();
     let (source, program) = (folder.path().join("source"), folder.path().join("ssh"));
