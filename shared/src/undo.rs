@@ -120,11 +120,12 @@ async fn way_back(
     docker: &DockerChoice,
 ) -> Result<Plan, Failure> {
     let commands = access.commands(docker);
+    let time = backup.time.strftime("%Y-%m-%dT%H:%M:%SZ");
     let step_back = |step: &Step, action: Action| Step {
         subject: step.subject.clone(),
         command: action.command(&commands),
         action,
-        reason: format!("the run of {} did the opposite", backup.time),
+        reason: format!("the run of {time} did the opposite"),
         caution: None,
         cures: Vec::new(),
     };

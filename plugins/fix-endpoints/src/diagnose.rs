@@ -308,10 +308,18 @@ fn of_state(
     observed: &Observed,
     about: &dyn Fn(&str, Severity, String) -> Finding,
 ) -> Option<Finding> {
-    let explained = examination
+    let by_fault = examination
         .fault
         .as_ref()
         .is_some_and(|fault| *fault != Fault::FinalSlash);
+    // A member that does not run is not ready for that reason.
+    let by_block = matches!(
+        examination.remedy,
+        Remedy::Blocked(Block::NoRoute(
+            NoRoute::NotRunning(_) | NoRoute::NoNetwork(..)
+        ))
+    );
+    let explained = by_fault || by_block;
     let kubectl = &observed.control_plane.commands.kubectl;
     let ready = member.cluster.is_ready();
     match &member.proxy {

@@ -123,6 +123,19 @@ fn containers_that_do_not_run_are_errors() {
 }
 
 #[test]
+fn a_stopped_member_whose_address_was_right_is_one_fault() {
+    check(
+        |observed| {
+            repaired(observed);
+            observed.members[0].cluster.status.conditions =
+                vec![condition("False", "ClusterNotReachable")];
+            found(observed, "k3d-cluster-a-server-0").state = ContainerState::Exited;
+        },
+        &["error container-not-running"],
+    );
+}
+
+#[test]
 fn containers_without_a_network_are_errors() {
     for mode in ["host", "none"] {
         check(
