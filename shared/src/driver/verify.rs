@@ -43,6 +43,9 @@ impl Run<'_> {
             return last;
         };
         let subjects = repaired(plan, outcome);
+        if subjects.is_empty() {
+            return last;
+        }
         let left_alone: Vec<&FindingKey> = before
             .iter()
             .map(|finding| &finding.key)
