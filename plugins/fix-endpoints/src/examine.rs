@@ -194,7 +194,8 @@ impl<'a> Case<'a> {
             let until = certificate.map_or(now, |certificate| certificate.not_after);
             return self.blocked(Block::OutsideValidity(until), Some(home));
         }
-        let control_plane = control_plane(observed, config, docker);
+        let control_plane = control_plane(observed, config, docker)
+            .and_then(|nodes| not_the_member(nodes, &home, observed, docker));
         let around = Surroundings {
             networks: &docker.networks,
             control_plane: control_plane.as_deref().unwrap_or_default(),
@@ -307,6 +308,29 @@ impl Examination<'_> {
             remedy: Remedy::Nothing,
             home: None,
         }
+    }
+}
+
+/// The containers of the control plane, unless they are the member's own although others hold the Karmada API server: then
+/// they were named by mistake.
+fn not_the_member<'a>(
+    nodes: Vec<&'a Container>,
+    home: &Home<'_>,
+    observed: &Observed,
+    docker: &'a DockerSeen,
+) -> Result<Vec<&'a Container>, String> {
+    let is_own = |node: &&Container| home.servers.iter().any(|server| server.id == node.id);
+    let Some(own) = nodes.iter().copied().find(|node| is_own(node)) else {
+        return Ok(nodes);
+    };
+    let by_server = place::control_plane(&observed.control_plane.server, None, &[], &docker.containers);
+    match by_server {
+        Ok(found) if !found.iter().any(|node| is_own(node)) => Err(format!(
+            "{} is the member's own container, and {} publishes the Karmada API server",
+            own.name,
+            found.first().map_or("another one", |node| node.name.as_str())
+        )),
+        Ok(_) | Err(_) => Ok(nodes),
     }
 }
 
