@@ -14,7 +14,7 @@ use crate::docker::refusal::Refusal;
 use crate::driver::{Purpose, Run, Shown};
 use crate::error::{Explain, Failure, UsageError};
 use crate::exit::Exit;
-use crate::plan::{Action, Plan, Step, holds_result, unmet_precondition, without_notes};
+use crate::plan::{Action, Plan, Server, Step, holds_result, unmet_precondition, without_notes};
 use crate::report::{self, Verification};
 
 /// Reads the backup, plans its way back, and carries that out as any plan.
@@ -48,6 +48,23 @@ pub(crate) async fn run(
         .into());
     }
     let plan = way_back(&backup, access, docker).await?;
+    let needs_host = |step: &Step| {
+        matches!(
+            step.action,
+            Action::Restart { .. }
+                | Action::PatchObject {
+                    server: Server::Host,
+                    ..
+                }
+        )
+    };
+    if access.host().is_none() && plan.steps.iter().any(needs_host) {
+        return Err(UsageError::new(
+            "the backup holds changes of the host cluster, and no access to it was given",
+        )
+        .with_hint("add --host-context CONTEXT, or --host-kubeconfig FILE")
+        .into());
+    }
     let mut shown = Shown::new(run, Purpose::Undo, clock::now());
     shown.report.steps = report::steps(&plan, None);
     if plan.is_empty() {

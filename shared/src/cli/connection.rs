@@ -97,6 +97,13 @@ impl ConnectionFlags {
                 "more than one authentication method found on the command line; found [token basicAuth], only one is allowed",
             ));
         }
+        let acts_with =
+            !self.as_group.is_empty() || self.as_uid.is_some() || !self.as_user_extra.is_empty();
+        if acts_with && self.as_user.as_deref().is_none_or(str::is_empty) {
+            return Err(UsageError::new(
+                "--as-group, --as-uid and --as-user-extra need somebody to act as: --as USER",
+            ));
+        }
         Ok(ConnectionOptions {
             kubeconfig: filled_path(self.kubeconfig),
             context,
