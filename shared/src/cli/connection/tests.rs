@@ -153,11 +153,15 @@ fn refuses_flags_that_contradict_each_other() {
             "more than one authentication method found on the command line; found [token basicAuth], only one is allowed",
         ),
         (
-            "--as-user-extra x",
+            "--as-group system:masters",
+            "--as-group, --as-uid and --as-user-extra need somebody to act as: --as USER",
+        ),
+        (
+            "--as jane --as-user-extra x",
             "--as-user-extra must be in the form of key=value",
         ),
         (
-            "--as-user-extra =x",
+            "--as jane --as-user-extra =x",
             "--as-user-extra must be in the form of key=value",
         ),
     ];
