@@ -1,6 +1,7 @@
 //! Putting a federation together: API servers on their ports, containers around them, Karmada and its members.
 
 use std::collections::BTreeMap;
+use std::net::Ipv4Addr;
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 
@@ -14,8 +15,8 @@ use crate::docker::daemon::Daemon;
 use crate::docker::fleet::{self, Publication};
 use crate::faults::Faults;
 use crate::federation::{CONTROL_PLANE, StartError};
-use crate::karmada::join::{self, Joining};
-use crate::karmada::objects::Acting;
+use crate::karmada::join::{self, Aggregation, Joining};
+use crate::karmada::objects::{Acting, Objects};
 use crate::listener::{Port, Served};
 use crate::lock::lock;
 use crate::requests::Recorder;
@@ -121,8 +122,10 @@ impl Parts<'_> {
             wording: self.wording,
             // The kubelet of the host cluster does it, as processes hang on it.
             rolls_out: !hosts_karmada,
+            behind_aggregator: false,
         };
-        let authority = Arc::new(Authority::new(&self.authority_name(role, cluster)));
+        let name_of_authority = authority_name(role, cluster.flavour, self.servers.len());
+        let authority = Arc::new(Authority::new(&name_of_authority));
         let api = Arc::new(ApiServer::new(name, config, authority));
         let served = Served {
             service: api.clone(),
@@ -130,8 +133,8 @@ impl Parts<'_> {
             faults: self.faults.clone(),
         };
         let tls = Arc::new(Mutex::new(wiring::serve(&api, &names)));
-        let internal = Port::open(self.runtime.handle(), served.clone(), tls.clone())?;
-        let published = Port::open(self.runtime.handle(), served, tls.clone())?;
+        let internal = Port::open(self.runtime.handle(), 0, served.clone(), tls.clone())?;
+        let published = Port::open(self.runtime.handle(), 0, served, tls.clone())?;
         let port = published.number();
         let serving = Serving {
             tls,
@@ -153,18 +156,6 @@ impl Parts<'_> {
         Ok(port)
     }
 
-    /// k3s names its authority by the second of its creation; kind and minikube always use the same name.
-    fn authority_name(&self, role: Role, cluster: &ClusterSpec) -> String {
-        match (role, cluster.flavour) {
-            (Role::ControlPlane, _) => "karmada".to_owned(),
-            (_, Flavour::K3d) => {
-                format!("k3s-server-ca@{}", 1_772_100_000 + 37 * self.servers.len())
-            }
-            (_, Flavour::Kind) => "kubernetes".to_owned(),
-            (_, Flavour::Minikube) => "minikubeCA".to_owned(),
-        }
-    }
-
     fn token(&mut self) -> String {
         let token = format!("K10lab{}", crate::random::hexadecimal(32));
         self.secrets.push(token.clone());
@@ -172,27 +163,50 @@ impl Parts<'_> {
     }
 }
 
+/// What [`populate`] needs to know of running API servers and containers.
+pub(crate) trait Assembled: Sync {
+    /// An API server, written to by one of Karmada's programs.
+    fn acting(&self, server: &str, manager: &'static str) -> Box<dyn Objects>;
+    /// The port on the docker host at which a cluster's API server is published.
+    fn published(&self, context: &str) -> u16;
+    /// The address of a cluster's first server on its home network; `None` where it has none.
+    fn address(&self, cluster: &ClusterSpec) -> Option<Ipv4Addr>;
+    fn aggregation(&self) -> Aggregation;
+}
+
+impl Assembled for Wiring {
+    fn acting(&self, server: &str, manager: &'static str) -> Box<dyn Objects> {
+        let server = self.servers[server].api.clone();
+        Box::new(Acting { server, manager })
+    }
+
+    fn published(&self, context: &str) -> u16 {
+        self.servers[context].published.number()
+    }
+
+    fn address(&self, cluster: &ClusterSpec) -> Option<Ipv4Addr> {
+        let daemon = lock(&self.daemon);
+        let server = daemon.container(&cluster.first_server()).ok()?;
+        server.address_on(&cluster.home_network())
+    }
+
+    fn aggregation(&self) -> Aggregation {
+        Aggregation::default()
+    }
+}
+
 /// Installs Karmada and joins the members.
-pub(crate) async fn populate(spec: &Spec, wiring: &Wiring) -> Result<(), Refusal> {
-    let acting = |server: &str, manager| Acting {
-        server: wiring.servers[server].api.clone(),
-        manager,
-    };
-    let host = acting(&spec.host.context(), "helm");
-    cluster_contents::install_karmada(&host, &spec.host.first_server(), spec.karmada_port).await?;
-    let control_plane = acting(CONTROL_PLANE, "karmadactl");
-    join::prepare_control_plane(&control_plane).await?;
+pub(crate) async fn populate(spec: &Spec, assembled: &dyn Assembled) -> Result<(), Refusal> {
+    let host = assembled.acting(&spec.host.context(), "helm");
+    cluster_contents::install_karmada(&*host, &spec.host.first_server(), spec.karmada_port).await?;
+    let control_plane = assembled.acting(CONTROL_PLANE, "karmadactl");
+    join::prepare_control_plane(&*control_plane, &assembled.aggregation()).await?;
     for member in spec.members.iter().filter(|member| member.joined) {
-        let wired = &wiring.servers[&member.cluster.context()];
-        let port = wired.published.number();
-        let home = member.cluster.home_network();
+        let port = assembled.published(&member.cluster.context());
         let endpoint = match &member.joined_at {
             Endpoint::Published => format!("https://{}:{port}", member.cluster.published_host()),
             Endpoint::Internal => {
-                let daemon = lock(&wiring.daemon);
-                let server = daemon.container(&member.cluster.first_server());
-                let address = server.ok().and_then(|server| server.address_on(&home));
-                let address = address.map_or_else(
+                let address = assembled.address(&member.cluster).map_or_else(
                     || member.cluster.first_server(),
                     |address| address.to_string(),
                 );
@@ -214,18 +228,24 @@ pub(crate) async fn populate(spec: &Spec, wiring: &Wiring) -> Result<(), Refusal
             },
             kubeconfig: kubeconfig.as_deref(),
         };
-        join::join(
-            &joining,
-            &acting(&member.cluster.context(), "karmadactl"),
-            &control_plane,
-        )
-        .await?;
+        let member = assembled.acting(&member.cluster.context(), "karmadactl");
+        join::join(&joining, &*member, &*control_plane).await?;
     }
     Ok(())
 }
 
+/// k3s names its authority by the second of its creation; kind and minikube always use the same name.
+pub(crate) fn authority_name(role: Role, flavour: Flavour, index: usize) -> String {
+    match (role, flavour) {
+        (Role::ControlPlane, _) => "karmada".to_owned(),
+        (_, Flavour::K3d) => format!("k3s-server-ca@{}", 1_772_100_000 + 37 * index),
+        (_, Flavour::Kind) => "kubernetes".to_owned(),
+        (_, Flavour::Minikube) => "minikubeCA".to_owned(),
+    }
+}
+
 /// The names in a cluster's serving certificate before its nodes have addresses.
-fn cluster_names(cluster: &ClusterSpec) -> Vec<String> {
+pub(crate) fn cluster_names(cluster: &ClusterSpec) -> Vec<String> {
     let mut names: Vec<String> = match cluster.flavour {
         Flavour::K3d => vec!["0.0.0.0", "127.0.0.1", "::1", "10.43.0.1"],
         Flavour::Kind => vec!["127.0.0.1", "10.96.0.1"],
@@ -254,7 +274,7 @@ fn cluster_names(cluster: &ClusterSpec) -> Vec<String> {
 }
 
 /// The names that the Helm chart puts into the certificate of karmada-apiserver.
-fn karmada_names() -> Vec<String> {
+pub(crate) fn karmada_names() -> Vec<String> {
     [
         "kubernetes.default.svc",
         "*.etcd.karmada-system.svc.cluster.local",

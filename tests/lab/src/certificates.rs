@@ -1,11 +1,13 @@
 //! Certificate authorities and leaves, made afresh for every federation. Pure: no files, no sockets.
 
+use std::io;
 use std::sync::Arc;
 
 use rcgen::{
     BasicConstraints, CertificateParams, DistinguishedName, DnType, ExtendedKeyUsagePurpose, IsCa,
     Issuer, KeyPair, KeyUsagePurpose,
 };
+use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, PrivatePkcs8KeyDer};
 
 /// A certificate authority that signs the leaves of one cluster.
@@ -26,14 +28,7 @@ pub(crate) struct Leaf {
 impl Authority {
     /// A new self-signed authority whose subject is `common_name`.
     pub(crate) fn new(common_name: &str) -> Self {
-        let mut params = CertificateParams::default();
-        params.distinguished_name = subject(common_name, None);
-        params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
-        params.key_usages = vec![
-            KeyUsagePurpose::DigitalSignature,
-            KeyUsagePurpose::KeyCertSign,
-            KeyUsagePurpose::CrlSign,
-        ];
+        let params = authority_params(common_name);
         let key = KeyPair::generate().expect("ring generates P-256 keys");
         let certificate = params
             .self_signed(&key)
@@ -45,8 +40,24 @@ impl Authority {
         }
     }
 
+    /// The authority that another process wrote down as PEM.
+    pub(crate) fn restore(common_name: &str, certificate: &str, key: &str) -> io::Result<Self> {
+        let key = KeyPair::from_pem(key).map_err(io::Error::other)?;
+        Ok(Self {
+            issuer: Issuer::new(authority_params(common_name), key),
+            certificate: CertificateDer::from_pem_slice(certificate.as_bytes())
+                .map_err(io::Error::other)?,
+            pem: certificate.to_owned(),
+        })
+    }
+
     pub(crate) fn pem(&self) -> &str {
         &self.pem
+    }
+
+    /// The private key as PKCS#8 PEM.
+    pub(crate) fn key_pem(&self) -> String {
+        self.issuer.key().serialize_pem()
     }
 
     pub(crate) fn certificate(&self) -> &CertificateDer<'static> {
@@ -100,6 +111,15 @@ impl Authority {
 }
 
 impl Leaf {
+    /// What must never be seen of the private key: the lines of its PEM.
+    pub(crate) fn key_lines(&self) -> impl Iterator<Item = String> {
+        let lines = self.key_pem.lines();
+        lines
+            // A short last line would be found anywhere.
+            .filter(|line| !line.starts_with("-----") && line.len() >= 24)
+            .map(str::to_owned)
+    }
+
     pub(crate) fn key(&self) -> PrivateKeyDer<'static> {
         PrivateKeyDer::Pkcs8(PrivatePkcs8KeyDer::from(self.key_der.clone()))
     }
@@ -108,6 +128,24 @@ impl Leaf {
 /// The TLS provider that every part of the lab names explicitly, so that no process-wide default is needed.
 pub(crate) fn provider() -> Arc<rustls::crypto::CryptoProvider> {
     Arc::new(rustls::crypto::ring::default_provider())
+}
+
+/// A key pair that signs service account tokens: private and public PEM.
+pub(crate) fn signing_key() -> (String, String) {
+    let key = KeyPair::generate().expect("ring generates P-256 keys");
+    (key.serialize_pem(), key.public_key_pem())
+}
+
+fn authority_params(common_name: &str) -> CertificateParams {
+    let mut params = CertificateParams::default();
+    params.distinguished_name = subject(common_name, None);
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    params.key_usages = vec![
+        KeyUsagePurpose::DigitalSignature,
+        KeyUsagePurpose::KeyCertSign,
+        KeyUsagePurpose::CrlSign,
+    ];
+    params
 }
 
 fn subject(common_name: &str, group: Option<&str>) -> DistinguishedName {

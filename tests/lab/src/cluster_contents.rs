@@ -100,7 +100,9 @@ pub(crate) async fn replace_pod(
         .iter()
         .find(|(name, _)| *name == component)
         .map_or("", |(_, image)| image);
-    let selector = format!("/api/v1/namespaces/{SYSTEM}/pods?labelSelector=app%3D{component}");
+    let selector = format!(
+        "/api/v1/namespaces/{SYSTEM}/pods?labelSelector=app%3D{component}&gracePeriodSeconds=0"
+    );
     host.call(Method::DELETE, &selector, Value::Null).await?;
     start_pod(host, component, image, node).await
 }

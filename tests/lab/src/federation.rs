@@ -18,7 +18,7 @@ use crate::docker::api::DockerApi;
 use crate::docker::daemon::Daemon;
 use crate::docker::failure::Failure;
 use crate::faults::{Fault, Faults};
-use crate::karmada::controller_manager::{ControllerManager, Surroundings};
+use crate::karmada::controller_manager::{ControllerManager, Surroundings, TICK};
 use crate::karmada::log::Log;
 use crate::karmada::objects::Acting;
 use crate::karmada::proxy::ClusterProxy;
@@ -59,6 +59,9 @@ pub enum StartError {
     /// The specification asks Karmada for something impossible.
     #[error("the specified members cannot be joined")]
     Join(#[from] Refusal),
+    /// The real backend did not come up; the text says what of it.
+    #[error("the real parts do not start: {0}")]
+    Real(String),
 }
 
 impl Federation {
@@ -112,6 +115,7 @@ impl Federation {
             dialer,
             timing: spec.timing,
             log: Log::default(),
+            tick: TICK,
         }));
         *lock(&wiring.manager) = Some(manager.clone());
         let kubelet = Kubelet {
@@ -123,7 +127,7 @@ impl Federation {
         let mut reported = Reported::default();
         runtime.wait(async {
             kubelet.report_nodes(&mut reported).await;
-            assembly::populate(&spec, &wiring).await
+            assembly::populate(&spec, &*wiring).await
         })?;
         wiring.settle()?;
 
@@ -327,13 +331,7 @@ impl Federation {
     pub fn secrets(&self) -> Vec<String> {
         let mut found = lock(&self.secrets).clone();
         for leaf in self.administrators.values() {
-            let lines = leaf
-                .key_pem
-                .lines()
-                // A short last line would be found anywhere.
-                .filter(|line| !line.starts_with("-----") && line.len() >= 24)
-                .map(str::to_owned);
-            found.extend(lines);
+            found.extend(leaf.key_lines());
         }
         for wired in self.wiring.servers.values() {
             found.extend(wired.api.registry.with_store(|store| {
@@ -437,7 +435,7 @@ fn administrators(spec: &Spec, wiring: &Wiring) -> BTreeMap<String, Leaf> {
     wiring.servers.iter().map(issue).collect()
 }
 
-fn user_of(cluster: &ClusterSpec) -> String {
+pub(crate) fn user_of(cluster: &ClusterSpec) -> String {
     match cluster.flavour {
         Flavour::K3d => format!("admin@{}", cluster.context()),
         _ => cluster.context(),

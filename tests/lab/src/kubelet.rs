@@ -6,13 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
-use http::Method;
-use serde_json::{Value, json};
-
-use crate::cluster_contents::{self, CONTROLLER_MANAGER, Node, SYSTEM};
+use crate::cluster_contents::{self, Node};
 use crate::karmada::controller_manager::ControllerManager;
-use crate::karmada::objects::{Acting, Objects};
+use crate::karmada::objects::Acting;
 use crate::lock::lock;
+use crate::roll_out::{Processes, RollOuts};
 use crate::spec::ClusterSpec;
 use crate::wiring::Wiring;
 
@@ -31,8 +29,30 @@ pub(crate) struct Kubelet {
 pub(crate) struct Reported {
     /// Addresses by cluster context and node.
     addresses: BTreeMap<(String, String), String>,
-    /// Templates by Deployment.
-    templates: BTreeMap<String, Value>,
+    roll_outs: RollOuts,
+}
+
+impl Processes for Kubelet {
+    fn place(&self) -> String {
+        lock(&self.wiring.place).clone()
+    }
+
+    fn restart(&self) -> Duration {
+        self.restart
+    }
+
+    fn stop(&self) {
+        self.manager.set_running(false);
+    }
+
+    fn schedule(&self, scheduled: bool) {
+        self.wiring.scheduled.store(scheduled, Ordering::SeqCst);
+    }
+
+    fn settle(&self) {
+        // A port that cannot be bound again shows as a refused connection.
+        let _ = self.wiring.settle();
+    }
 }
 
 impl Kubelet {
@@ -79,48 +99,10 @@ impl Kubelet {
         }
     }
 
-    /// Rolls out the Deployments of the host cluster whose generation was not observed yet.
+    /// Rolls out the Deployments of the host cluster.
     async fn roll_out(&self, reported: &mut Reported) {
         let host = self.acting(&self.clusters[0].context());
-        let path = format!("/apis/apps/v1/namespaces/{SYSTEM}/deployments");
-        let deployments = host
-            .call(Method::GET, &path, Value::Null)
-            .await
-            .unwrap_or_default();
-        for deployment in deployments["items"].as_array().into_iter().flatten() {
-            if deployment["status"]["observedGeneration"] == deployment["metadata"]["generation"] {
-                continue;
-            }
-            let name = deployment["metadata"]["name"].as_str().unwrap_or_default();
-            let template = &deployment["spec"]["template"];
-            let before = reported.templates.insert(name.to_owned(), template.clone());
-            let replicas = deployment["spec"]["replicas"].as_u64().unwrap_or(1);
-            if name == CONTROLLER_MANAGER {
-                self.wiring.scheduled.store(replicas > 0, Ordering::SeqCst);
-            }
-            if before.is_some_and(|before| before != *template) {
-                self.replace(&host, name).await;
-            }
-            // A port that cannot be bound again shows as a refused connection.
-            let _ = self.wiring.settle();
-            let _ = host
-                .call(
-                    Method::PATCH,
-                    &format!("{path}/{name}/status"),
-                    json!({"status": status(deployment, replicas)}),
-                )
-                .await;
-        }
-    }
-
-    async fn replace(&self, host: &Acting, component: &str) {
-        if component == CONTROLLER_MANAGER {
-            self.manager.set_running(false);
-        }
-        tokio::time::sleep(self.restart).await;
-        let place = lock(&self.wiring.place).clone();
-        // Without its pod the component still runs: pods are for show.
-        let _ = cluster_contents::replace_pod(host, component, &place).await;
+        reported.roll_outs.tend(&host, self).await;
     }
 
     fn acting(&self, context: &str) -> Acting {
@@ -129,17 +111,6 @@ impl Kubelet {
             manager: "k3s",
         }
     }
-}
-
-fn status(deployment: &Value, replicas: u64) -> Value {
-    json!({
-        "observedGeneration": deployment["metadata"]["generation"], "replicas": replicas, "updatedReplicas": replicas,
-        "readyReplicas": replicas, "availableReplicas": replicas,
-        "conditions": [
-            {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable", "message": "Deployment has minimum availability."},
-            {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": "ReplicaSet has successfully progressed."},
-        ],
-    })
 }
 
 const TICK: Duration = Duration::from_millis(25);

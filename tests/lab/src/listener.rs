@@ -71,10 +71,15 @@ impl Drop for Accepting {
 }
 
 impl Port {
-    /// Binds a free port of 127.0.0.1 and listens on it.
-    pub(crate) fn open(runtime: &Handle, served: Served, tls: Tls) -> io::Result<Self> {
+    /// Binds a port of 127.0.0.1, 0 for a free one, and listens on it.
+    pub(crate) fn open(
+        runtime: &Handle,
+        number: u16,
+        served: Served,
+        tls: Tls,
+    ) -> io::Result<Self> {
         let _context = runtime.enter();
-        let placeholder = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, 0)))?;
+        let placeholder = bind(SocketAddr::from((Ipv4Addr::LOCALHOST, number)))?;
         let address = placeholder.local_addr()?;
         let port = Self {
             address,

@@ -7,7 +7,7 @@ use crate::docker::daemon::Engine;
 
 /// A federation to be started. The default is the one of the field report: `karmada-host`, `cluster-a` and
 /// `cluster-b` on k3d, each on its own network, members joined at `https://0.0.0.0:PORT`, none of them Ready.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Spec {
     /// The cluster that runs the Karmada control plane.
     pub host: ClusterSpec,

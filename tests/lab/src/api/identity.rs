@@ -80,6 +80,15 @@ pub(crate) fn of_certificate(certificate: &CertificateDer) -> Option<User> {
     Some(User::new(&name, &groups))
 }
 
+/// The user whom an aggregator names, once its certificate was believed.
+pub(crate) fn of_front_proxy(headers: &HeaderMap) -> Option<User> {
+    let text = |value: &http::HeaderValue| value.to_str().unwrap_or_default().to_owned();
+    Some(User {
+        name: headers.get("x-remote-user").map(text)?,
+        groups: headers.get_all("x-remote-group").iter().map(text).collect(),
+    })
+}
+
 /// The user of a bearer token: static, or of a token Secret whose service account exists.
 pub(crate) fn of_token(store: &Store, statics: &[StaticToken], token: &str) -> Option<User> {
     if let Some(found) = statics.iter().find(|known| known.token == token) {

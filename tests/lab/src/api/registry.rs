@@ -67,6 +67,24 @@ impl Registry {
         look(&lock(&self.store))
     }
 
+    /// All objects of one kind, in a form that [`Registry::restore`] takes.
+    pub(crate) fn snapshot(&self, kind: &'static Kind) -> Value {
+        let store = lock(&self.store);
+        let objects: Vec<&Value> = store.list(kind, None).collect();
+        json!({"revision": store.revision(), "objects": objects})
+    }
+
+    /// Puts the objects of a kind back as another process left them.
+    pub(crate) fn restore(&self, kind: &'static Kind, snapshot: &Value) {
+        let mut store = lock(&self.store);
+        store.skip_to(snapshot["revision"].as_u64().unwrap_or_default());
+        for object in snapshot["objects"].as_array().into_iter().flatten() {
+            let text = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
+            let key = Key::new(kind, text("namespace"), text("name"));
+            store.write(kind, key, object.clone());
+        }
+    }
+
     pub(crate) fn read(&self, address: Address) -> Result<Value, Refusal> {
         let store = lock(&self.store);
         store

@@ -71,6 +71,11 @@ impl Store {
         self.revision
     }
 
+    /// Lets the next revision be later than this one.
+    pub(crate) fn skip_to(&mut self, revision: u64) {
+        self.revision = self.revision.max(revision);
+    }
+
     pub(crate) fn read(&self, key: &Key) -> Option<&Value> {
         self.objects.get(key)
     }

@@ -27,6 +27,8 @@ pub(crate) struct Surroundings {
     pub(crate) dialer: Arc<dyn Dialer>,
     pub(crate) timing: Timing,
     pub(crate) log: Log,
+    /// How often the controllers look for something to do.
+    pub(crate) tick: Duration,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -105,10 +107,11 @@ async fn live(surroundings: Surroundings, works: Works) {
         health.start_due_checks(&mut tasks).await;
         execution.start_due_syncs(&mut tasks).await;
         while tasks.try_join_next().is_some() {}
-        tokio::time::sleep(TICK).await;
+        tokio::time::sleep(surroundings.tick).await;
     }
 }
 
 /// Every how many ticks the impersonators' rules are looked at.
 const UNIFIED_AUTH: u64 = 4;
-const TICK: Duration = Duration::from_millis(25);
+/// How often the controllers of an embedded control plane look for something to do.
+pub(crate) const TICK: Duration = Duration::from_millis(25);

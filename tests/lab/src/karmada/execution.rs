@@ -146,7 +146,7 @@ impl Execution {
             Ok(()) => {
                 known.failures = 0;
                 known.settled = true;
-                known.due = Instant::now() + LOOK_FOR_DRIFT;
+                known.due = Instant::now() + self.surroundings.tick * LOOK_FOR_DRIFT;
             }
             Err(reason) => {
                 self.surroundings.log.add(format!("\"Reconciler error\" err=\"{reason}\" controller=\"execution-controller\" Work=\"{key}\""));
@@ -391,6 +391,7 @@ fn applied(result: Result<(), &str>) -> Value {
     }
 }
 
-const LOOK_FOR_DRIFT: Duration = Duration::from_millis(200);
+/// After how many ticks a delivered Work is looked at again.
+const LOOK_FOR_DRIFT: u32 = 8;
 /// `--rate-limiter-max-delay`.
 const LONGEST_PAUSE: Duration = Duration::from_secs(1000);

@@ -1,5 +1,9 @@
 //! What `karmadactl join` leaves behind in a member and in the control plane.
 
+use std::time::{Duration, Instant};
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use http::Method;
 use serde_json::{Value, json};
 
@@ -35,8 +39,34 @@ pub(crate) async fn join(
     .await
 }
 
-/// Creates the namespaces that the control plane keeps for its members.
-pub(crate) async fn prepare_control_plane(control_plane: &dyn Objects) -> Result<(), Refusal> {
+/// How the control plane finds Karmada's aggregated API server.
+pub(crate) struct Aggregation {
+    /// What the Service stands for.
+    pub(crate) external_name: String,
+    pub(crate) port: u16,
+    /// PEM; `None` = nobody looks.
+    pub(crate) authority: Option<String>,
+    /// Whether the API server finds out by itself that the aggregated one answers.
+    pub(crate) is_probed: bool,
+}
+
+impl Default for Aggregation {
+    fn default() -> Self {
+        Self {
+            external_name: "karmada-aggregated-apiserver.karmada-system.svc.cluster.local"
+                .to_owned(),
+            port: 443,
+            authority: None,
+            is_probed: false,
+        }
+    }
+}
+
+/// Creates what the control plane keeps for its members.
+pub(crate) async fn prepare_control_plane(
+    control_plane: &dyn Objects,
+    aggregation: &Aggregation,
+) -> Result<(), Refusal> {
     for name in [NAMESPACE, "karmada-system"] {
         let namespace = json!({"metadata": {"name": name, "labels": system_labels()}});
         control_plane
@@ -62,15 +92,39 @@ pub(crate) async fn prepare_control_plane(control_plane: &dyn Objects) -> Result
             binding,
         )
         .await?;
+    register_aggregated(control_plane, aggregation).await
+}
+
+async fn register_aggregated(
+    control_plane: &dyn Objects,
+    aggregation: &Aggregation,
+) -> Result<(), Refusal> {
     let service = json!({
+        "metadata": {"name": "karmada-aggregated-apiserver"},
+        "spec": {"type": "ExternalName", "externalName": aggregation.external_name},
+    });
+    control_plane
+        .call(
+            Method::POST,
+            "/api/v1/namespaces/karmada-system/services",
+            service,
+        )
+        .await?;
+    let mut service = json!({
         "metadata": {"name": "v1alpha1.cluster.karmada.io"},
         "spec": {
             "group": "cluster.karmada.io", "version": "v1alpha1", "groupPriorityMinimum": 2000, "versionPriority": 10,
-            "service": {"name": "karmada-aggregated-apiserver", "namespace": "karmada-system", "port": 443},
+            "service": {"name": "karmada-aggregated-apiserver", "namespace": "karmada-system", "port": aggregation.port},
         },
     });
+    if let Some(authority) = &aggregation.authority {
+        service["spec"]["caBundle"] = json!(STANDARD.encode(authority));
+    }
     let path = "/apis/apiregistration.k8s.io/v1/apiservices";
     control_plane.call(Method::POST, path, service).await?;
+    if aggregation.is_probed {
+        return served(control_plane).await;
+    }
     let available = json!({"status": {"conditions": [{
         "type": "Available", "status": "True", "reason": "Passed", "message": "all checks passed",
     }]}});
@@ -82,6 +136,18 @@ pub(crate) async fn prepare_control_plane(control_plane: &dyn Objects) -> Result
         )
         .await?;
     Ok(())
+}
+
+/// Waits until the Clusters are served: the aggregator takes its time.
+async fn served(control_plane: &dyn Objects) -> Result<(), Refusal> {
+    let deadline = Instant::now() + AGGREGATION;
+    loop {
+        match control_plane.call(Method::GET, CLUSTERS, Value::Null).await {
+            Ok(_) => return Ok(()),
+            Err(refusal) if Instant::now() >= deadline => return Err(refusal),
+            Err(_) => tokio::time::sleep(Duration::from_millis(50)).await,
+        }
+    }
 }
 
 /// The namespace of the credentials, in members and in the control plane.
@@ -118,15 +184,9 @@ async fn prepare_member(
             "metadata": {"name": account, "annotations": {"kubernetes.io/service-account.name": account}},
             "type": "kubernetes.io/service-account-token",
         });
-        secrets.push(
-            member
-                .call(
-                    Method::POST,
-                    &format!("/api/v1/namespaces/{NAMESPACE}/secrets"),
-                    secret,
-                )
-                .await?,
-        );
+        let path = format!("/api/v1/namespaces/{NAMESPACE}/secrets");
+        member.call(Method::POST, &path, secret).await?;
+        secrets.push(filled(member, &format!("{path}/{account}")).await?);
     }
     let role = format!("karmada-controller-manager:karmada-{name}");
     let everything = json!([
@@ -140,6 +200,22 @@ async fn prepare_member(
         token: data(&secrets[1], "token"),
         impersonator: data(&secrets[0], "token"),
     })
+}
+
+/// The Secret, once a token was put into it.
+async fn filled(member: &dyn Objects, path: &str) -> Result<Value, Refusal> {
+    let deadline = Instant::now() + TOKEN;
+    loop {
+        let secret = member.call(Method::GET, path, Value::Null).await?;
+        if secret["data"]["token"].is_string() {
+            return Ok(secret);
+        }
+        if Instant::now() >= deadline {
+            let message = format!("no token came into {path} within {TOKEN:?}");
+            return Err(Refusal::new(504, "Timeout", message));
+        }
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
 }
 
 async fn grant(
@@ -211,4 +287,8 @@ fn system_labels() -> Value {
     json!({"karmada.io/system": "true"})
 }
 
+/// How long a token may take to come into its Secret.
+const TOKEN: Duration = Duration::from_secs(20);
+/// How long the aggregator may take to serve a group.
+const AGGREGATION: Duration = Duration::from_secs(30);
 const RBAC: &str = "/apis/rbac.authorization.k8s.io/v1";

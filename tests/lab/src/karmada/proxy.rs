@@ -150,6 +150,7 @@ fn stays_behind(name: &HeaderName) -> bool {
     ]
     .contains(name)
         || name.as_str().starts_with("impersonate-")
+        || name.as_str().starts_with("x-remote-")
 }
 
 /// A failure that is no `Status` of its own: 500 without a reason, a member that cannot be reached included.

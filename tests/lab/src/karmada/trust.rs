@@ -15,7 +15,7 @@ use tokio_rustls::client::TlsStream;
 use x509_parser::extensions::GeneralName;
 use x509_parser::prelude::{FromDer, X509Certificate};
 
-use crate::certificates::provider;
+use crate::certificates::{Leaf, provider};
 use crate::lock::lock;
 
 /// What a client of a member cluster trusts.
@@ -67,6 +67,23 @@ pub(crate) async fn handshake(
                 |reason| format!("tls: failed to verify certificate: {reason}"),
             )
         })
+}
+
+/// The TLS configuration of a client that shows this certificate and believes every server.
+pub(crate) fn blind(client: &Leaf) -> Arc<ClientConfig> {
+    let anybody = Trust {
+        authority: None,
+        insecure: true,
+        tls13_only: false,
+    };
+    let config = ClientConfig::builder_with_provider(provider())
+        .with_protocol_versions(&[&rustls::version::TLS12, &rustls::version::TLS13])
+        .expect("ring knows both versions")
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(Verifier::new(&anybody)))
+        .with_client_auth_cert(vec![client.certificate.clone()], client.key())
+        .expect("the key belongs to the certificate");
+    Arc::new(config)
 }
 
 /// Verifies as webpki does, and remembers why it refused.

@@ -1,0 +1,31 @@
+//! The real backend: etcd, kube-apiserver and a Docker daemon, in namespaces of their own.
+//!
+//! A test program that wants it starts itself again in new network, mount and process namespaces ([`entry`]), so that
+//! neither the machine's iptables nor its `/run` is touched, addresses cannot clash, and everything ends with the
+//! program. In there it starts one Docker daemon ([`dockerd`]) and federations on it ([`federation`]), one at a time.
+//!
+//! Containers have the machine's `/usr`, and run the test program itself ([`node`]): it starts etcd and the API servers
+//! of its node, and on the host cluster's first server Karmada's part ([`karmada`]), which therefore dials from there.
+//! What the lab wants of a node it writes into a folder that both see ([`folder`]).
+
+mod api_process;
+mod container;
+mod dockerd;
+mod engine;
+mod entry;
+mod federation;
+mod folder;
+mod forward;
+mod karmada;
+mod lab;
+mod node;
+mod parts;
+mod remote;
+mod reset;
+mod settings;
+mod tokens;
+mod works;
+
+pub(crate) use entry::enter;
+pub(crate) use lab::start;
+pub(crate) use parts::missing;
