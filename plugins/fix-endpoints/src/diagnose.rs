@@ -7,6 +7,7 @@ use karmada_repair::part::Part;
 use karmada_repair::text::shell_word;
 
 use crate::config::{Config, DeliveryCheck};
+use crate::credentials::{self, Renewal};
 use crate::endpoint::Endpoint;
 use crate::examine::{Block, Examination, Fault, Remedy, examine};
 use crate::observed::{Member, MemberSecret, Observed, SecretKubeconfig};
@@ -126,14 +127,18 @@ fn of_member(
         return vec![about("pull-mode", Severity::Info, message)];
     }
     let examination = examine(member, observed, config, now);
-    let mut findings = of_secret(member, observed);
+    let renewals = credentials::renewals(member, now);
+    let mut findings = of_secret(member, observed, &renewals);
+    findings.extend(credentials::diagnose(member, observed, now));
     if let Some(fault) = &examination.fault {
         findings.push(of_fault(member, fault, &examination, &about));
     }
     if let Remedy::Blocked(block) = &examination.remedy {
         findings.extend(of_block(member, block, observed, &about));
     }
-    findings.extend(of_state(member, &examination, observed, &about));
+    if renewals.is_empty() {
+        findings.extend(of_state(member, &examination, observed, &about));
+    }
     findings.extend(of_kubeconfig_key(member, &examination, &about));
     findings.extend(of_estimator(member, &examination, observed, &about));
     findings.extend(of_delivery(member, observed, config, &about));
@@ -413,7 +418,7 @@ fn not_ready(
     finding
 }
 
-fn of_secret(member: &Member, observed: &Observed) -> Vec<Finding> {
+fn of_secret(member: &Member, observed: &Observed, renewals: &[Renewal]) -> Vec<Finding> {
     let about = |code: &str, severity, message: String| {
         Finding::new(
             PAGE,
@@ -438,13 +443,13 @@ fn of_secret(member: &Member, observed: &Observed) -> Vec<Finding> {
         ];
     };
     let secret = format!("{}/{}", reference.namespace, reference.name);
+    let name = shell_word(member.name());
     let from_member = format!(
-        "take it from the member: kubectl --context MEMBER -n {} get secret karmada-{} -o yaml",
-        reference.namespace,
-        member.name()
+        "{} {name} --cluster-context {name}=CONTEXT takes it from the member",
+        observed.control_plane.own_command
     );
     match &member.secret {
-        Part::Seen(seen) => missing_keys(member, seen)
+        Part::Seen(seen) => missing_keys(member, seen, renewals)
             .into_iter()
             .map(|(code, key)| {
                 about(
@@ -461,7 +466,7 @@ fn of_secret(member: &Member, observed: &Observed) -> Vec<Finding> {
                 Severity::Error,
                 format!("its secret {secret} is not there"),
             )
-            .hint(from_member),
+            .hint(credentials::copied(member, observed, Renewal::Token)),
         ],
         Part::Unreadable(reason) => vec![
             about(
@@ -477,12 +482,20 @@ fn of_secret(member: &Member, observed: &Observed) -> Vec<Finding> {
     }
 }
 
-fn missing_keys(member: &Member, secret: &MemberSecret) -> Vec<(&'static str, &'static str)> {
+/// The keys that have no value and get none by the plan.
+fn missing_keys(
+    member: &Member,
+    secret: &MemberSecret,
+    renewals: &[Renewal],
+) -> Vec<(&'static str, &'static str)> {
     let mut missing = Vec::new();
-    if !secret.has_token {
+    if !secret.has_token && !renewals.contains(&Renewal::Token) {
         missing.push(("secret-token-missing", "token"));
     }
-    if secret.ca_bundle.is_none() && !member.cluster.spec.insecure_skip_tls_verification {
+    if secret.ca_bundle.is_none()
+        && !member.cluster.spec.insecure_skip_tls_verification
+        && !renewals.contains(&Renewal::Authority)
+    {
         missing.push(("secret-ca-missing", "caBundle"));
     }
     missing
@@ -559,7 +572,7 @@ fn of_delivery(
         DeliveryCheck::AfterRepair | DeliveryCheck::Always => Severity::Error,
     };
     let message = format!(
-        "its address was changed ({since}), and since then it was not proven that workloads are delivered to it: \
+        "the way to it was changed ({since}), and since then it was not proven that workloads are delivered to it: \
          controllers keep connections to old addresses until they restart"
     );
     let own = &observed.control_plane.own_command;

@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::net::Ipv4Addr;
 
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use json_patch::PatchOperation;
 use karmada_repair::docker::model::{
@@ -12,12 +14,16 @@ use karmada_repair::karmada::{
     Cluster, ClusterSpec, ClusterStatus, Condition, Metadata, SecretReference, SyncMode,
 };
 use karmada_repair::part::Part;
-use karmada_repair::plan::{Action, Commands, Plan, unmet_precondition};
+use karmada_repair::plan::{Action, Commands, Plan, touches, unmet_precondition};
 use karmada_repair::tls::ServingCertificate;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
+use serde_json::{Value, json};
 
 use crate::config::Config;
-use crate::observed::{ControlPlane, DockerSeen, Member, MemberSecret, Observed, SecretKubeconfig};
+use crate::direct::Direct;
+use crate::observe;
+use crate::observed::{ControlPlane, DockerSeen, Member, Observed, SecretKubeconfig};
+use crate::stored::StoredSecret;
 
 pub(crate) const HOST: &str = "k3d-karmada-host-server-0";
 
@@ -145,14 +151,24 @@ pub(crate) fn member(name: &str, endpoint: &str, names: &[&str]) -> Member {
                 conditions: vec![condition("False", "ClusterNotReachable")],
             },
         },
-        secret: Part::Seen(MemberSecret {
-            has_token: true,
-            ca_bundle: Some(authority),
-            kubeconfig: SecretKubeconfig::Absent,
-        }),
+        secret: Part::Seen(observe::secret(&secret(&[
+            ("token", "a token"),
+            ("caBundle", &authority),
+        ]))),
+        impersonator: Part::Seen(StoredSecret::read(&secret(&[("token", "another token")]))),
         served: [(format!("k3d-{name}-server-0"), Part::Seen(certificate))].into(),
         proxy: None,
+        direct: Direct::NotAsked,
     }
+}
+
+/// A Secret with these values.
+pub(crate) fn secret(values: &[(&str, &str)]) -> Value {
+    let data: BTreeMap<&str, String> = values
+        .iter()
+        .map(|(key, value)| (*key, STANDARD.encode(value)))
+        .collect();
+    json!({"metadata": {"resourceVersion": "7"}, "data": data})
 }
 
 /// What the member's server presents.
@@ -295,15 +311,13 @@ pub(crate) fn carried_out(observed: &Observed, plan: &Plan) -> Observed {
                 member.cluster.metadata.annotations.clear();
                 make_ready(member);
             }
-            Action::PatchObject { object, .. } => {
+            Action::PatchObject { object, patch, .. } => {
                 let member = after
                     .members
                     .iter_mut()
-                    .find(|member| member.name() == object.name)
+                    .find(|member| object.name.starts_with(member.name()))
                     .expect("a plan patches secrets that were observed");
-                if let Part::Seen(secret) = &mut member.secret {
-                    secret.kubeconfig = SecretKubeconfig::Absent;
-                }
+                write_secret(member, &object.name, patch);
             }
             Action::ConnectNetwork(attachment) => {
                 attach(
@@ -322,4 +336,22 @@ pub(crate) fn carried_out(observed: &Observed, plan: &Plan) -> Observed {
         }
     }
     after
+}
+
+fn write_secret(member: &mut Member, name: &str, patch: &json_patch::Patch) {
+    let written = |stored: &StoredSecret| {
+        let mut object = stored.object();
+        json_patch::patch(&mut object, patch).expect("the plan changes what is there");
+        object
+    };
+    match (&mut member.secret, &mut member.impersonator) {
+        (Part::Seen(secret), _) if touches(patch, "/data/kubeconfig") => {
+            secret.kubeconfig = SecretKubeconfig::Absent;
+        }
+        (Part::Seen(secret), _) if name == member.cluster.metadata.name => {
+            *secret = observe::secret(&written(&secret.stored));
+        }
+        (_, Part::Seen(stored)) => *stored = StoredSecret::read(&written(stored)),
+        _ => panic!("a plan patches secrets that were read"),
+    }
 }

@@ -44,6 +44,8 @@ pub enum Component {
     ControllerManager,
     /// karmada-search: informers of its own.
     Search,
+    /// karmada-metrics-adapter: informers of its own, made anew when an endpoint changes, but not when a secret does.
+    MetricsAdapter,
     /// karmada-scheduler-estimator of one cluster, which has a kubeconfig of its own.
     Estimator(String),
 }
@@ -210,7 +212,11 @@ fn component(name: &str, images: &[&str], clusters: &[&str]) -> Option<Component
     if runs("controller-manager") || (is_called("controller-manager") && !other_manager) {
         return Some(Component::ControllerManager);
     }
-    (runs("search") || is_called("karmada-search")).then_some(Component::Search)
+    if runs("search") || is_called("karmada-search") {
+        return Some(Component::Search);
+    }
+    (runs("metrics-adapter") || is_called("karmada-metrics-adapter"))
+        .then_some(Component::MetricsAdapter)
 }
 
 async fn estimator_secret(
@@ -241,7 +247,7 @@ mod tests {
     #[test]
     fn deployments_are_known_by_image_or_by_name_whatever_installed_them() {
         let manager = Some(Component::ControllerManager);
-        let cases: [(&str, &[&str], Option<Component>); 11] = [
+        let cases: [(&str, &[&str], Option<Component>); 13] = [
             ("karmada-controller-manager", &["lab"], manager.clone()),
             (
                 "karmada-karmada-controller-manager",
@@ -271,6 +277,12 @@ mod tests {
                 &["x"],
                 Some(Component::Estimator("member-1".to_owned())),
             ),
+            (
+                "karmada-metrics-adapter",
+                &["x"],
+                Some(Component::MetricsAdapter),
+            ),
+            ("metrics-adapter", &["x"], None),
             ("karmada-scheduler", &["x"], None),
             ("web-search", &["x"], None),
         ];

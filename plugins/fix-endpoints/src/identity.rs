@@ -4,6 +4,7 @@ use jiff::Timestamp;
 use karmada_repair::docker::model::Container;
 use karmada_repair::tls::Verdict;
 
+use crate::credentials;
 use crate::observed::Member;
 use crate::place::{Evidence, Home, candidates};
 
@@ -63,16 +64,9 @@ pub fn identify<'a>(member: &Member, containers: &'a [Container], now: Timestamp
     }
 }
 
-/// How the CA that the control plane stores judges what the containers serve; `None` when one of both was not read.
+/// How the CA that the control plane stores, or is to store, judges what the containers serve; `None` when one of both was not read.
 pub fn judgement(member: &Member, home: &Home<'_>, now: Timestamp) -> Option<Verdict> {
     let certificate = member.served_by(home).seen()?;
-    let bundle = member.secret.seen()?.ca_bundle.as_deref()?;
-    // Any name of the certificate will do: whether it names the right host is another question.
-    let name = certificate
-        .names
-        .iter()
-        .find(|name| certificate.covers(name))
-        .cloned()
-        .or_else(|| home.servers.first().map(|server| server.name.clone()))?;
-    Some(certificate.verdict(bundle.as_bytes(), &name, now))
+    let authority = credentials::authority(member, now)?;
+    Some(credentials::judged(certificate, &authority, now))
 }

@@ -1,8 +1,10 @@
 //! Repairs the addresses at which a Karmada control plane dials its member clusters.
 
 pub mod config;
+pub mod credentials;
 pub mod delivery;
 pub mod diagnose;
+pub mod direct;
 pub mod endpoint;
 pub mod examine;
 pub mod host;
@@ -12,7 +14,9 @@ pub mod place;
 pub mod plan;
 pub mod proxy_answer;
 pub mod route;
+pub mod stored;
 
+mod ask_directly;
 pub mod observe;
 pub mod overview;
 pub mod secret_kubeconfig;

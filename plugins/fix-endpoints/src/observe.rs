@@ -25,7 +25,9 @@ use karmada_repair::text::{near_matches, shell_word};
 use karmada_repair::tls::{ServingCertificate, serving_certificate};
 use serde_json::Value;
 
+use crate::ask_directly::ask_directly;
 use crate::config::Config;
+use crate::direct::Direct;
 use crate::endpoint::Endpoint;
 use crate::examine::{control_plane, examine};
 use crate::host;
@@ -33,6 +35,7 @@ use crate::observed::{ControlPlane, DockerSeen, Member, MemberSecret, Observed};
 use crate::place::{self, Home};
 use crate::proxy_answer::ProxyAnswer;
 use crate::secret_kubeconfig;
+use crate::stored::StoredSecret;
 
 /// Reads the clusters, their secrets, the containers and what is served in them.
 ///
@@ -53,25 +56,31 @@ pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<O
     if let Part::Seen((client, seen)) = &mut docker {
         inspect_what_the_list_leaves_open(client, seen, &clusters, access).await;
     }
-    let secrets = secrets(access, &clusters);
+    let references = clusters
+        .iter()
+        .flat_map(|cluster| [member_secret(cluster), Some(impersonator_secret(cluster))])
+        .flatten()
+        .collect();
+    let secrets = secrets(access, references);
     let certificates = join_all(clusters.iter().map(|cluster| served(cluster, &docker)));
     let names: Vec<&str> = clusters
         .iter()
         .map(|cluster| cluster.metadata.name.as_str())
         .collect();
     access.check_members(&names)?;
-    let (mut secrets, certificates, host) =
+    let (secrets, certificates, host) =
         join3(secrets, certificates, host::read(access, &names)).await;
     let members = clusters
         .into_iter()
         .zip(certificates)
         .map(|(cluster, served)| Member {
-            secret: secrets
-                .remove(&cluster.metadata.name)
-                .unwrap_or(Part::Absent),
+            secret: member_secret(&cluster)
+                .map_or(Part::Absent, |reference| read(&secrets, &reference, secret)),
+            impersonator: read(&secrets, &impersonator_secret(&cluster), StoredSecret::read),
             cluster,
             served,
             proxy: None,
+            direct: Direct::NotAsked,
         })
         .collect();
     let mut observed = Observed {
@@ -94,6 +103,10 @@ pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<O
             format!("kubectl --context {}", shell_word(&context));
     }
     ask_through_the_proxy(access, config, &depth, &mut observed).await;
+    if matches!(depth, Depth::Overview) {
+        let now = karmada_repair::clock::now();
+        ask_directly(access, config, &mut observed, now).await;
+    }
     Ok(observed)
 }
 
@@ -335,20 +348,14 @@ fn is_loopback_elsewhere(address: IpAddr, daemon: &DaemonEndpoint) -> bool {
     address.is_loopback() && !matches!(daemon, DaemonEndpoint::Unix(_))
 }
 
-/// The secret of each cluster by the cluster's name: one LIST per namespace, or a GET each where listing is forbidden.
-async fn secrets(access: &Access, clusters: &[Cluster]) -> BTreeMap<String, Part<MemberSecret>> {
-    let references: Vec<(&str, &SecretReference)> = clusters
-        .iter()
-        .filter_map(|cluster| {
-            Some((
-                cluster.metadata.name.as_str(),
-                cluster.spec.secret_ref.as_ref()?,
-            ))
-        })
-        .collect();
+/// The secrets that are referred to: one LIST per namespace, or a GET each where listing is forbidden.
+async fn secrets(
+    access: &Access,
+    references: BTreeSet<SecretReference>,
+) -> BTreeMap<SecretReference, Part<Value>> {
     let namespaces: BTreeSet<&str> = references
         .iter()
-        .map(|(_, reference)| reference.namespace.as_str())
+        .map(|reference| reference.namespace.as_str())
         .collect();
     let listed = join_all(namespaces.into_iter().map(|namespace| async move {
         let path = format!("/api/v1/namespaces/{namespace}/secrets");
@@ -359,38 +366,38 @@ async fn secrets(access: &Access, clusters: &[Cluster]) -> BTreeMap<String, Part
     for (namespace, answer) in listed {
         let of_namespace = references
             .iter()
-            .filter(|(_, reference)| reference.namespace == namespace);
+            .filter(|reference| reference.namespace == namespace)
+            .cloned();
         match answer {
             Ok(List { items, .. }) => {
-                for (cluster, reference) in of_namespace {
+                for reference in of_namespace {
                     let found = items.iter().find(|item| {
                         item.pointer("/metadata/name")
                             == Some(&Value::from(reference.name.as_str()))
                     });
-                    secrets.insert(
-                        (*cluster).to_owned(),
-                        found.map_or(Part::Absent, |item| Part::Seen(secret(item))),
-                    );
+                    secrets.insert(reference, found.cloned().map_or(Part::Absent, Part::Seen));
                 }
             }
             Err(error) if error.is_forbidden() => {
-                let one_by_one = of_namespace.map(|(cluster, reference)| async move {
-                    let path = format!("/api/v1/namespaces/{namespace}/secrets/{}", reference.name);
-                    let read = access.control_plane().get::<Value>(&path).await;
-                    ((*cluster).to_owned(), part(read.map(|item| secret(&item))))
+                let one_by_one = of_namespace.map(|reference| async move {
+                    let object = ObjectReference::secret(
+                        reference.namespace.clone(),
+                        reference.name.clone(),
+                    );
+                    let read = access.control_plane().get::<Value>(&object.path()).await;
+                    (reference, part(read))
                 });
                 secrets.extend(join_all(one_by_one).await);
             }
             Err(error) => secrets.extend(
-                of_namespace
-                    .map(|(cluster, _)| ((*cluster).to_owned(), Part::Unreadable(causes(&error)))),
+                of_namespace.map(|reference| (reference, Part::Unreadable(causes(&error)))),
             ),
         }
     }
     secrets
 }
 
-fn part<T>(read: Result<T, RequestError>) -> Part<T> {
+pub(crate) fn part<T>(read: Result<T, RequestError>) -> Part<T> {
     match read {
         Ok(value) => Part::Seen(value),
         Err(error) if error.is_not_found() => Part::Absent,
@@ -398,7 +405,34 @@ fn part<T>(read: Result<T, RequestError>) -> Part<T> {
     }
 }
 
-fn secret(item: &Value) -> MemberSecret {
+fn read<T>(
+    secrets: &BTreeMap<SecretReference, Part<Value>>,
+    reference: &SecretReference,
+    decode: impl FnOnce(&Value) -> T,
+) -> Part<T> {
+    match secrets.get(reference) {
+        Some(Part::Seen(object)) => Part::Seen(decode(object)),
+        Some(Part::Unreadable(reason)) => Part::Unreadable(reason.clone()),
+        Some(Part::Absent) | None => Part::Absent,
+    }
+}
+
+fn member_secret(cluster: &Cluster) -> Option<SecretReference> {
+    cluster.spec.secret_ref.clone()
+}
+
+fn impersonator_secret(cluster: &Cluster) -> SecretReference {
+    let named = cluster.spec.impersonator_secret_ref.clone();
+    named.unwrap_or_else(|| SecretReference {
+        namespace: member_secret(cluster).map_or_else(
+            || "karmada-cluster".to_owned(),
+            |reference| reference.namespace,
+        ),
+        name: format!("{}-impersonator", cluster.metadata.name),
+    })
+}
+
+pub(crate) fn secret(item: &Value) -> MemberSecret {
     let value = |key: &str| {
         item.pointer("/data")
             .and_then(|data| data.get(key))
@@ -410,6 +444,7 @@ fn secret(item: &Value) -> MemberSecret {
             .and_then(secret_kubeconfig::decoded)
             .filter(|pem| !pem.is_empty()),
         kubeconfig: secret_kubeconfig::read(value("kubeconfig")),
+        stored: StoredSecret::read(item),
     }
 }
 
@@ -472,7 +507,7 @@ fn with_hint(error: &DockerError) -> String {
 }
 
 /// An error with its causes on one line.
-fn causes(error: &dyn std::error::Error) -> String {
+pub(crate) fn causes(error: &dyn std::error::Error) -> String {
     let mut text = error.to_string();
     let mut cause = error.source();
     while let Some(error) = cause {

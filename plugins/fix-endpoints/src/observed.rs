@@ -10,10 +10,12 @@ use karmada_repair::tls::ServingCertificate;
 use secrecy::SecretString;
 use serde::Serialize;
 
+use crate::direct::Direct;
 use crate::endpoint::Endpoint;
 use crate::host::Host;
 use crate::place::Home;
 use crate::proxy_answer::ProxyAnswer;
+use crate::stored::StoredSecret;
 
 /// A federation, as far as addresses go.
 #[derive(Debug, Clone, Serialize)]
@@ -51,10 +53,14 @@ pub struct Member {
     pub cluster: Cluster,
     /// The secret that `spec.secretRef` names; absent also when nothing is named.
     pub secret: Part<MemberSecret>,
+    /// The secret with the impersonator's token (`spec.impersonatorSecretRef`, else the name that Karmada gives it).
+    pub impersonator: Part<StoredSecret>,
     /// What is served at the API port of each place where the member may run, by the name of its first container.
     pub served: BTreeMap<String, Part<ServingCertificate>>,
     /// What the control plane's proxy answers for the member; `None` when it was not asked.
     pub proxy: Option<ProxyAnswer>,
+    /// What the member's own API tells.
+    pub direct: Direct,
 }
 
 /// What the secret of a member holds.
@@ -67,6 +73,8 @@ pub struct MemberSecret {
     pub ca_bundle: Option<String>,
     /// The key `kubeconfig`, which no version of Karmada reads or writes.
     pub kubeconfig: SecretKubeconfig,
+    /// The whole secret; its values are never shown.
+    pub stored: StoredSecret,
 }
 
 /// The key `kubeconfig` of a member's secret.

@@ -15,6 +15,7 @@ use karmada_repair::plan::{
 use secrecy::ExposeSecret;
 
 use crate::config::{Config, DeliveryCheck};
+use crate::credentials::{self, CLUSTER_ID_STALE};
 use crate::diagnose::{
     DELIVERY_UNPROVEN, ESTIMATOR_STALE, KUBECONFIG_KEY_EMPTY, KUBECONFIG_KEY_STALE, code,
     rules_out_proof, wanted_endpoint,
@@ -34,6 +35,7 @@ pub fn plan(observed: &Observed, findings: &[Finding], config: &Config, now: Tim
         now,
         steps: Vec::new(),
         moved: Vec::new(),
+        credentials_change: false,
     };
     let examined: Vec<&Member> = observed
         .members
@@ -93,6 +95,8 @@ struct Draft<'a> {
     steps: Vec<Step>,
     /// The members whose way changes, so that controllers must connect anew.
     moved: Vec<String>,
+    /// Whether a secret of a member changes that controllers keep.
+    credentials_change: bool,
 }
 
 impl Draft<'_> {
@@ -110,6 +114,7 @@ impl Draft<'_> {
                 self.redirect(member, examination, endpoint, fault);
             }
         }
+        self.renew_credentials(member);
         self.tidy_secret(member, examination);
     }
 
@@ -126,12 +131,15 @@ impl Draft<'_> {
         for workload in &host.workloads {
             let reason = match &workload.component {
                 Component::ControllerManager => format!(
-                    "it keeps connections to the old addresses of {members}, and Works that failed meanwhile sleep until it restarts"
+                    "it keeps connections to {members} as they were, and Works that failed meanwhile sleep until it restarts"
                 ),
                 Component::Search => {
-                    format!("it keeps connections to the old addresses of {members}")
+                    format!("it keeps connections to {members} as they were")
                 }
-                Component::Estimator(_) => continue,
+                Component::MetricsAdapter if self.credentials_change => {
+                    format!("it keeps the old credentials of {members}")
+                }
+                Component::MetricsAdapter | Component::Estimator(_) => continue,
             };
             self.restart(workload, reason);
         }
@@ -244,14 +252,7 @@ impl Draft<'_> {
         }
         if moves {
             self.moved.push(member.name().to_owned());
-            let present = !member.cluster.metadata.annotations.is_empty();
-            let note = set_annotation(
-                UNPROVEN,
-                present,
-                member.unproven_since(),
-                &self.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            );
-            changes = joined(changes, note);
+            changes = joined(changes, self.note(member));
         }
         let (patch, inverse) = changes;
         let reason = match (fault, &examination.remedy) {
@@ -300,6 +301,50 @@ impl Draft<'_> {
             caution,
             vec![key(code(fault), member)],
         );
+    }
+
+    /// The annotation that remembers a change of the way until workloads were seen to be delivered.
+    fn note(&self, member: &Member) -> (Patch, Patch) {
+        set_annotation(
+            UNPROVEN,
+            !member.cluster.metadata.annotations.is_empty(),
+            member.unproven_since(),
+            &self.now.strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
+        )
+    }
+
+    /// What the member holds in another version is copied; controllers keep the old one as they keep an old address.
+    fn renew_credentials(&mut self, member: &Member) {
+        let mut renewed = false;
+        for rewrite in credentials::rewrites(member, self.now) {
+            let of_identity = rewrite.cures.contains(&CLUSTER_ID_STALE);
+            renewed |= !of_identity;
+            let cures = rewrite.cures.iter().map(|code| key(code, member)).collect();
+            let caution = of_identity.then(|| {
+                "from then on the cluster that this context leads to is the member; nothing else records which it was"
+                    .to_owned()
+            });
+            self.push(member, rewrite.action, rewrite.reason, caution, cures);
+        }
+        if !renewed {
+            return;
+        }
+        self.credentials_change = true;
+        if self.moved.iter().any(|name| name == member.name()) {
+            return;
+        }
+        self.moved.push(member.name().to_owned());
+        let (patch, inverse) = self.note(member);
+        let action = Action::PatchObject {
+            server: Server::ControlPlane,
+            object: member.cluster.reference(),
+            patch,
+            inverse,
+        };
+        let reason =
+            "whether workloads are delivered with the new credentials is open until it is proven"
+                .to_owned();
+        self.push(member, action, reason, None, Vec::new());
     }
 
     fn tidy_secret(&mut self, member: &Member, examination: &Examination<'_>) {

@@ -19,6 +19,7 @@ pub struct MemberApi {
     client: ClusterClient,
     prefix: String,
     way: Way,
+    uid: Option<String>,
 }
 
 /// How a member is read.
@@ -36,6 +37,12 @@ impl MemberApi {
     /// How the member is read.
     pub fn way(&self) -> &Way {
         &self.way
+    }
+
+    /// The UID of the namespace kube-system there, which is what `spec.id` of a `Cluster` records; `None` through the
+    /// proxy, where it was not read.
+    pub fn uid(&self) -> Option<&str> {
+        self.uid.as_deref()
     }
 
     /// The URL at which the member's own kubeconfig reaches it; `None` through the proxy.
@@ -118,6 +125,30 @@ impl Access {
         cluster: &Cluster,
         selected: &[&str],
     ) -> Result<Option<MemberApi>, NoMember> {
+        let given = self.claimed_member(cluster, selected).await?;
+        let recorded = cluster.spec.id.as_deref().filter(|id| !id.is_empty());
+        match (&given, recorded) {
+            (Some(member), Some(id)) if member.uid() != Some(id) => Err(NoMember::Another {
+                context: match member.way() {
+                    Way::Given(context) | Way::Same(context) => context.clone(),
+                    Way::Proxy => String::new(),
+                },
+                cluster: cluster.metadata.name.clone(),
+            }),
+            _ => Ok(given),
+        }
+    }
+
+    /// The API behind the context given for a member, whichever cluster that is ([`MemberApi::uid`] tells); `None` =
+    /// none was given.
+    ///
+    /// # Errors
+    /// When that context leads nowhere.
+    pub async fn claimed_member(
+        &self,
+        cluster: &Cluster,
+        selected: &[&str],
+    ) -> Result<Option<MemberApi>, NoMember> {
         let members = &self.options.members;
         let name = &cluster.metadata.name;
         let contexts = members.contexts_of(selected).unwrap_or_default();
@@ -150,16 +181,27 @@ impl Access {
         let uid = kube_system_uid(&client)
             .await
             .map_err(|error| unusable(error.to_string()))?;
-        match cluster.spec.id.as_deref() {
-            Some(id) if !id.is_empty() && id != uid => Err(NoMember::Another {
-                context: shown,
-                cluster: name.clone(),
-            }),
-            _ => Ok(Some(MemberApi {
-                client,
-                prefix: String::new(),
-                way: Way::Given(shown),
-            })),
+        Ok(Some(MemberApi {
+            client,
+            prefix: String::new(),
+            way: Way::Given(shown),
+            uid: Some(uid),
+        }))
+    }
+
+    /// The API of a member past the control plane: with the context given for it, else with a loaded context that runs
+    /// no login and leads to the same cluster; `None` = there is neither.
+    ///
+    /// # Errors
+    /// When the context that was given leads to another cluster, or nowhere.
+    pub async fn member_directly(
+        &self,
+        cluster: &Cluster,
+        selected: &[&str],
+    ) -> Result<Option<MemberApi>, NoMember> {
+        match self.given_member(cluster, selected).await? {
+            Some(given) => Ok(Some(given)),
+            None => Ok(self.same_cluster(cluster).await),
         }
     }
 
@@ -178,6 +220,7 @@ impl Access {
             client: self.control_plane.clone(),
             prefix: proxy_path(&cluster.metadata.name),
             way: Way::Proxy,
+            uid: None,
         };
         let refusal = match proxy.get::<Value>(KUBE_SYSTEM).await {
             Ok(_) => return Ok(proxy),
@@ -214,6 +257,7 @@ impl Access {
                 client,
                 prefix: String::new(),
                 way: Way::Same(context.clone()),
+                uid: Some(uid),
             })
         }))
         .await;
