@@ -12,6 +12,7 @@ pub mod sockets;
 
 mod context;
 mod decode;
+mod exec;
 mod failure;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

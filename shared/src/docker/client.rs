@@ -175,7 +175,11 @@ impl Docker {
         self.answer(&action, request).await
     }
 
-    async fn answer<T>(
+    pub(super) fn client(&self) -> &bollard::Docker {
+        &self.client
+    }
+
+    pub(super) async fn answer<T>(
         &self,
         action: &str,
         request: impl Future<Output = Result<T, Error>>,
@@ -264,7 +268,7 @@ impl ConnectRequest {
 }
 
 /// An id as the docker command shows it, a name as it is.
-fn named(container: &str) -> String {
+pub(super) fn named(container: &str) -> String {
     let is_id = container.len() == 64 && container.bytes().all(|byte| byte.is_ascii_hexdigit());
     if is_id {
         decode::short_id(container)
