@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use futures::future::{join_all, join3};
+use futures::future::{join, join_all, join3};
 use jiff::Timestamp;
 use karmada_repair::access::{Access, MemberApi, NoMember, Way};
 use karmada_repair::cluster::object::ObjectReference;
@@ -13,6 +13,7 @@ use serde_json::Value;
 use crate::config::Config;
 use crate::credentials::{account_object, are_doubtful, impersonator_account_object, is_rebuilt};
 use crate::direct::{Direct, DirectView, Kin};
+use crate::doors::{Door, doors};
 use crate::endpoint::Endpoint;
 use crate::examine::{Block, Remedy, examine};
 use crate::observe::{causes, part};
@@ -48,7 +49,9 @@ pub(crate) async fn ask_directly(
 
 fn is_worth_asking(member: &Member, observed: &Observed, config: &Config, now: Timestamp) -> bool {
     let remedy = examine(member, observed, config, now).remedy;
-    are_doubtful(member) || matches!(remedy, Remedy::Blocked(Block::OtherAuthority(_)))
+    are_doubtful(member)
+        || matches!(&remedy, Remedy::Blocked(block) if block.leaves_the_place_open())
+        || matches!(remedy, Remedy::Blocked(Block::OtherAuthority(_)))
 }
 
 async fn direct(
@@ -95,12 +98,13 @@ fn of_namesakes<'a>(member: &'a Member, observed: &Observed) -> Vec<&'a ServingC
 
 async fn view(api: &MemberApi, member: &Member, kin: Kin) -> DirectView {
     let server = api.own_server().unwrap_or_default().to_owned();
-    let (served, account, impersonator) = join3(
-        served(&server),
+    let (doors, account, impersonator) = join3(
+        doors_of(api, &server),
         secret(api, account_object(member)),
         secret(api, impersonator_account_object(member)),
     )
     .await;
+    let served = served(&server).await;
     DirectView {
         context: match api.way() {
             Way::Given(context) | Way::Same(context) => context.clone(),
@@ -110,9 +114,39 @@ async fn view(api: &MemberApi, member: &Member, kin: Kin) -> DirectView {
         uid: api.uid().unwrap_or_default().to_owned(),
         server,
         served,
+        doors,
         account,
         impersonator,
     }
+}
+
+/// The addresses that the member tells of, each with what is served there.
+async fn doors_of(api: &MemberApi, server: &str) -> Vec<Door> {
+    let (service, nodes) = join(service(api), api.get::<Value>("/api/v1/nodes")).await;
+    let mut doors = doors(server, &service, &nodes.unwrap_or_default());
+    let seen = join_all(doors.iter().map(|door| {
+        let (host, port) = (door.endpoint.host(), door.endpoint.port());
+        serving_certificate(host, port, HANDSHAKE)
+    }))
+    .await;
+    for (door, seen) in doors.iter_mut().zip(seen) {
+        door.served = seen.map_or_else(|error| Part::Unreadable(causes(&error)), Part::Seen);
+    }
+    doors
+}
+
+/// The endpoints of the Service `kubernetes`, by the newest API that the member has; null when none tells.
+async fn service(api: &MemberApi) -> Value {
+    for path in [
+        "/apis/discovery.k8s.io/v1/namespaces/default/endpointslices/kubernetes",
+        "/apis/discovery.k8s.io/v1beta1/namespaces/default/endpointslices/kubernetes",
+        "/api/v1/namespaces/default/endpoints/kubernetes",
+    ] {
+        if let Ok(service) = api.get::<Value>(path).await {
+            return service;
+        }
+    }
+    Value::Null
 }
 
 async fn served(server: &str) -> Part<ServingCertificate> {

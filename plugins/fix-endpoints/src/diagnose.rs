@@ -1,18 +1,20 @@
 //! From an observation to findings. Pure.
 
+mod block;
+
 use jiff::Timestamp;
-use karmada_repair::docker::membership::Owner;
 use karmada_repair::finding::{Finding, Severity, Subject};
 use karmada_repair::part::Part;
 use karmada_repair::text::shell_word;
 
 use crate::config::{Config, DeliveryCheck};
 use crate::credentials::{self, Renewal};
+use crate::doors;
 use crate::endpoint::Endpoint;
 use crate::examine::{Block, Examination, Fault, Remedy, examine};
 use crate::observed::{Member, MemberSecret, Observed, SecretKubeconfig};
 use crate::proxy_answer::ProxyAnswer;
-use crate::route::{NoRoute, revival};
+use crate::route::NoRoute;
 use crate::secret_kubeconfig;
 
 /// What is wrong with the addresses of the selected members.
@@ -84,6 +86,7 @@ pub fn code(fault: &Fault) -> &'static str {
         Fault::NotAsGiven => "endpoint-not-as-given",
         Fault::UnknownName => "endpoint-unknown-name",
         Fault::FinalSlash => "endpoint-final-slash",
+        Fault::Unreached => "endpoint-unreached",
     }
 }
 
@@ -98,6 +101,9 @@ pub const ESTIMATOR_STALE: &str = "estimator-stale";
 
 /// The code of a repair that was never proven to deliver.
 pub const DELIVERY_UNPROVEN: &str = "delivery-unproven";
+
+/// The code of an address that was tried from where the control plane dials, in vain.
+const NOT_ANSWERING: &str = "address-not-answering";
 
 /// The page that explains the codes.
 pub const PAGE: &str = "fix-endpoints";
@@ -134,7 +140,13 @@ fn of_member(
         findings.push(of_fault(member, fault, &examination, &about));
     }
     if let Remedy::Blocked(block) = &examination.remedy {
-        findings.extend(of_block(member, block, observed, &about));
+        findings.extend(block::of_block(member, block, observed, &about));
+        if let Some(why) = doors::all_refused(member, now).filter(|_| block.leaves_the_place_open())
+        {
+            let message = format!("none of the addresses that it tells of can be dialled: {why}");
+            findings
+                .push(about(NOT_ANSWERING, Severity::Error, message).hint(block::by_hand(member)));
+        }
     }
     if renewals.is_empty() {
         findings.extend(of_state(member, &examination, observed, &about));
@@ -181,6 +193,9 @@ fn of_fault(
         Fault::UnknownName => {
             format!("the control plane dials {shown}, a name that it does not know")
         }
+        Fault::Unreached => format!(
+            "the control plane fails to reach it at {shown}, and the member tells of another address"
+        ),
         Fault::FinalSlash => format!(
             "its endpoint {shown} ends in a slash, for which the proxy answers 404 to requests for single objects"
         ),
@@ -189,121 +204,11 @@ fn of_fault(
     finding.actual = actual;
     finding.expected = match &examination.remedy {
         Remedy::Take(route) => Some(route.endpoint.to_string()),
+        Remedy::Dial(door) => Some(door.endpoint.to_string()),
         Remedy::Write(endpoint) => Some(endpoint.to_string()),
         Remedy::Nothing | Remedy::Blocked(_) => None,
     };
     finding
-}
-
-fn of_block(
-    member: &Member,
-    block: &Block<'_>,
-    observed: &Observed,
-    about: &dyn Fn(&str, Severity, String) -> Finding,
-) -> Option<Finding> {
-    let docker = &observed.control_plane.commands.docker;
-    let by_hand = format!(
-        "give the address by hand: --endpoint {}=https://HOST:PORT",
-        member.name()
-    );
-    Some(match block {
-        // The daemon has a finding of its own, once.
-        Block::NoDocker(_) => return None,
-        Block::NoContainer => about(
-            "container-not-found",
-            Severity::Unknown,
-            "no container was found for it by its published port, its name or its address".to_owned(),
-        )
-        .hint(by_hand),
-        Block::Ambiguous(candidates) => about(
-            "container-ambiguous",
-            Severity::Error,
-            format!("several containers could be this member: {}", candidates.join("; ")),
-        )
-        .hint(by_hand),
-        Block::Unproven(evidence, shown) => about(
-            "container-unproven",
-            Severity::Unknown,
-            format!(
-                "only {} says that it is {shown}, and whether its certificate is of this member could not be compared",
-                evidence.words()
-            ),
-        )
-        .hint(by_hand),
-        Block::OtherAuthority(evidence) => about(
-            "authority-mismatch",
-            Severity::Error,
-            format!(
-                "the container found by {} presents a certificate that the CA stored for this member did not sign: \
-                 the member was rebuilt, its CA was rotated, or it is another cluster",
-                evidence.words()
-            ),
-        )
-        .hint(format!("if it is another cluster, {by_hand}")),
-        Block::OutsideValidity(until) => about(
-            "certificate-outside-validity",
-            Severity::Error,
-            format!("its serving certificate has expired or is not yet valid by this machine's clock (it ends {until})"),
-        )
-        .hint("renew it in the member; k3s does so when its server restarts"),
-        Block::NoControlPlane(reason) => about(
-            "control-plane-not-found",
-            Severity::Unknown,
-            format!("whether the control plane shares a network with it cannot be told: {reason}"),
-        )
-        .hint("name the container that runs the control plane: --control-plane-container NAME, or its cluster: --host-context CONTEXT"),
-        Block::NoRoute(NoRoute::NotRunning(servers)) => {
-            let states: Vec<String> = servers
-                .iter()
-                .map(|server| format!("{} is {}", server.name, server.state))
-                .collect();
-            let finding = about(
-                "container-not-running",
-                Severity::Error,
-                format!("no server of it runs: {}", states.join(", ")),
-            );
-            match servers.first() {
-                Some(server) => finding.hint(revival(server, docker)),
-                None => finding,
-            }
-        }
-        Block::NoRoute(NoRoute::NoNetwork(server, why)) => about(
-            "container-without-network",
-            Severity::Error,
-            format!("its container {} {why}, so no network can be shared with it", server.name),
-        )
-        .hint(match Owner::of(server).home_network {
-            Some(home) if server.joins_no_network().is_none() => {
-                format!("{docker} network connect {} {}", shell_word(&home), shell_word(&server.name))
-            }
-            _ => by_hand,
-        }),
-        Block::NoRoute(NoRoute::CannotJoin(node, why)) => about(
-            "control-plane-cannot-join",
-            Severity::Error,
-            format!("the control plane's container {} {why}, so it can join no network", node.name),
-        )
-        .hint(format!("{docker} inspect {} shows its state", node.name)),
-        Block::NoRoute(NoRoute::NotCertified { addresses, names }) => {
-            let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
-            let recipe = match addresses.first() {
-                Some(address) => format!("let the member's certificate name it (k3s: tls-san: [{address}] in its config.yaml.d, then restart it)"),
-                None => by_hand,
-            };
-            let mut finding = about(
-                "certificate-names-no-address",
-                Severity::Error,
-                format!(
-                    "its certificate names none of the addresses that it holds: {}",
-                    addresses.join(", ")
-                ),
-            )
-            .hint(recipe);
-            finding.expected = Some(addresses.join(", "));
-            finding.actual = Some(names.join(", "));
-            finding
-        }
-    })
 }
 
 /// What the controllers and the proxy say, where the address itself shows no fault.
@@ -591,6 +496,7 @@ fn of_delivery(
 pub fn wanted_endpoint(member: &Member, examination: &Examination<'_>) -> Option<Endpoint> {
     match &examination.remedy {
         Remedy::Take(route) => Some(route.endpoint.clone()),
+        Remedy::Dial(door) => Some(door.endpoint.clone()),
         Remedy::Write(endpoint) => Some(endpoint.clone()),
         Remedy::Nothing => Endpoint::parse(member.cluster.spec.api_endpoint.as_deref()?).ok(),
         Remedy::Blocked(_) => None,

@@ -4,6 +4,7 @@ use karmada_repair::part::Part;
 use karmada_repair::tls::ServingCertificate;
 use serde::Serialize;
 
+use crate::doors::Door;
 use crate::stored::StoredSecret;
 
 /// Whether a member was read past the control plane, and what came of it.
@@ -37,6 +38,8 @@ pub struct DirectView {
     pub server: String,
     /// What is served at that URL, as seen from here.
     pub served: Part<ServingCertificate>,
+    /// Where its API server may be dialled.
+    pub doors: Vec<Door>,
     /// The secret of the service account that acts for the control plane there: `token` and `ca.crt`.
     pub account: Part<StoredSecret>,
     /// The secret of the service account that impersonates users there: `token`.

@@ -8,6 +8,7 @@ use karmada_repair::part::Part;
 use karmada_repair::tls::Verdict;
 
 use crate::config::Config;
+use crate::doors::{self, Door};
 use crate::endpoint::{Endpoint, EndpointError};
 use crate::identity::{Identity, identify, judgement};
 use crate::observed::{DockerSeen, Member, Observed};
@@ -49,6 +50,8 @@ pub enum Fault {
     UnknownName,
     /// It ends in a slash.
     FinalSlash,
+    /// The control plane fails to reach it there, and the member tells of another address.
+    Unreached,
 }
 
 /// What can be done about a fault.
@@ -58,6 +61,8 @@ pub enum Remedy<'a> {
     Nothing,
     /// Take this way.
     Take(Route<'a>),
+    /// Dial one of the addresses that the member itself tells of.
+    Dial(&'a Door),
     /// Take the endpoint given with `--endpoint`, or the same one better written.
     Write(Endpoint),
     /// Nothing can be done from here.
@@ -117,6 +122,7 @@ pub fn examine<'a>(
         member,
         current: current.ok(),
         by_itself,
+        now,
     };
     let docker = match &observed.docker {
         Part::Seen(docker) => docker,
@@ -145,6 +151,7 @@ struct Case<'a> {
     member: &'a Member,
     current: Option<Endpoint>,
     by_itself: Option<Fault>,
+    now: Timestamp,
 }
 
 impl<'a> Case<'a> {
@@ -153,11 +160,41 @@ impl<'a> Case<'a> {
         if self.by_itself.is_none() && self.member.is_reached() {
             return self.settled(home);
         }
+        if block.leaves_the_place_open()
+            && let Some(examination) = self.by_its_own_word()
+        {
+            return examination;
+        }
         Examination {
             fault: self.by_itself.clone(),
             remedy: Remedy::Blocked(block),
             home,
         }
+    }
+
+    /// The end where the member itself tells of another address than the one that fails.
+    fn by_its_own_word(&self) -> Option<Examination<'a>> {
+        let door = doors::choice(self.member, self.now)?;
+        let is_in_use = |current: &Endpoint| current.leads_where(&door.endpoint);
+        if self.current.as_ref().is_some_and(is_in_use) {
+            return None;
+        }
+        let fails = match &self.member.proxy {
+            Some(answer @ ProxyAnswer::Failed { failure, .. }) => {
+                answer.refutes_the_address()
+                    && !matches!(failure, Failure::TlsAuthority | Failure::TlsValidity)
+            }
+            _ => false,
+        };
+        let fault = self
+            .by_itself
+            .clone()
+            .or(fails.then_some(Fault::Unreached))?;
+        Some(Examination {
+            fault: Some(fault),
+            remedy: Remedy::Dial(door),
+            home: None,
+        })
     }
 
     /// The end where the way is right; how it is written may still be wrong.
@@ -201,6 +238,7 @@ impl<'a> Case<'a> {
             control_plane: control_plane.as_deref().unwrap_or_default(),
             certificate: self.member.served_by(&home),
             insecure: self.member.cluster.spec.insecure_skip_tls_verification,
+            tried: &self.member.tried,
         };
         let best = route::best(&home, self.current.as_ref(), around);
         if let Err(why @ NoRoute::NotRunning(_)) = best {
@@ -301,6 +339,16 @@ impl<'a> Case<'a> {
     }
 }
 
+impl Block<'_> {
+    /// Whether it leaves open where the member is, so that its own word helps.
+    pub fn leaves_the_place_open(&self) -> bool {
+        matches!(
+            self,
+            Block::NoDocker(_) | Block::NoContainer | Block::Ambiguous(_) | Block::Unproven(..)
+        )
+    }
+}
+
 impl Examination<'_> {
     fn healthy() -> Self {
         Examination {
@@ -323,12 +371,19 @@ fn not_the_member<'a>(
     let Some(own) = nodes.iter().copied().find(|node| is_own(node)) else {
         return Ok(nodes);
     };
-    let by_server = place::control_plane(&observed.control_plane.server, None, &[], &docker.containers);
+    let by_server = place::control_plane(
+        &observed.control_plane.server,
+        None,
+        &[],
+        &docker.containers,
+    );
     match by_server {
         Ok(found) if !found.iter().any(|node| is_own(node)) => Err(format!(
             "{} is the member's own container, and {} publishes the Karmada API server",
             own.name,
-            found.first().map_or("another one", |node| node.name.as_str())
+            found
+                .first()
+                .map_or("another one", |node| node.name.as_str())
         )),
         Ok(_) | Err(_) => Ok(nodes),
     }

@@ -159,6 +159,7 @@ pub(crate) fn member(name: &str, endpoint: &str, names: &[&str]) -> Member {
         served: [(format!("k3d-{name}-server-0"), Part::Seen(certificate))].into(),
         proxy: None,
         direct: Direct::NotAsked,
+        tried: BTreeMap::new(),
     }
 }
 

@@ -5,6 +5,7 @@ pub mod credentials;
 pub mod delivery;
 pub mod diagnose;
 pub mod direct;
+pub mod doors;
 pub mod endpoint;
 pub mod examine;
 pub mod host;
@@ -15,11 +16,13 @@ pub mod plan;
 pub mod proxy_answer;
 pub mod route;
 pub mod stored;
+pub mod vantage;
 
 mod ask_directly;
 pub mod observe;
 pub mod overview;
 pub mod secret_kubeconfig;
+mod try_addresses;
 
 #[cfg(test)]
 mod fixture;

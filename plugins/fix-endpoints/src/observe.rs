@@ -36,6 +36,7 @@ use crate::place::{self, Home};
 use crate::proxy_answer::ProxyAnswer;
 use crate::secret_kubeconfig;
 use crate::stored::StoredSecret;
+use crate::try_addresses::try_addresses;
 
 /// Reads the clusters, their secrets, the containers and what is served in them.
 ///
@@ -81,6 +82,7 @@ pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<O
             served,
             proxy: None,
             direct: Direct::NotAsked,
+            tried: BTreeMap::new(),
         })
         .collect();
     let mut observed = Observed {
@@ -106,6 +108,7 @@ pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<O
     if matches!(depth, Depth::Overview) {
         let now = karmada_repair::clock::now();
         ask_directly(access, config, &mut observed, now).await;
+        try_addresses(access, config, &mut observed, now).await;
     }
     Ok(observed)
 }

@@ -16,6 +16,7 @@ use crate::host::Host;
 use crate::place::Home;
 use crate::proxy_answer::ProxyAnswer;
 use crate::stored::StoredSecret;
+use crate::vantage::Tried;
 
 /// A federation, as far as addresses go.
 #[derive(Debug, Clone, Serialize)]
@@ -61,6 +62,8 @@ pub struct Member {
     pub proxy: Option<ProxyAnswer>,
     /// What the member's own API tells.
     pub direct: Direct,
+    /// What came of attempts to reach addresses from where the control plane dials, by URL.
+    pub tried: BTreeMap<String, Tried>,
 }
 
 /// What the secret of a member holds.
@@ -137,6 +140,11 @@ impl Member {
     /// The endpoint at which the control plane dials it; `None` = there is none that can be read.
     pub fn endpoint(&self) -> Option<Endpoint> {
         Endpoint::parse(self.cluster.spec.api_endpoint.as_deref()?).ok()
+    }
+
+    /// What came of the attempt to reach an endpoint from where the control plane dials; `None` = it was not tried.
+    pub fn tried_at(&self, endpoint: &Endpoint) -> Option<&Tried> {
+        self.tried.get(&endpoint.to_string())
     }
 
     /// What is served at the API port of a place where the member may run.

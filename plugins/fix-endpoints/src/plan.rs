@@ -20,12 +20,14 @@ use crate::diagnose::{
     DELIVERY_UNPROVEN, ESTIMATOR_STALE, KUBECONFIG_KEY_EMPTY, KUBECONFIG_KEY_STALE, code,
     rules_out_proof, wanted_endpoint,
 };
+use crate::doors::Door;
 use crate::endpoint::Endpoint;
 use crate::examine::{Examination, Fault, Remedy, examine};
 use crate::host::{Component, Workload};
 use crate::observed::{DockerSeen, Member, Observed, SecretKubeconfig, UNPROVEN};
 use crate::route::Route;
 use crate::secret_kubeconfig;
+use crate::vantage::Reach;
 
 /// The steps that cure what can be cured: member by member networks first, then the endpoint, then secrets; then what
 /// keeps connections to the old addresses is restarted; then delivery is proven.
@@ -107,6 +109,7 @@ impl Draft<'_> {
                     self.join(member, route, fault);
                     Some(&route.endpoint)
                 }
+                Remedy::Dial(door) => Some(&door.endpoint),
                 Remedy::Write(endpoint) => Some(endpoint),
                 Remedy::Nothing | Remedy::Blocked(_) => None,
             };
@@ -264,16 +267,21 @@ impl Draft<'_> {
                 "whether workloads are delivered over the new connection is open until it is proven"
                     .to_owned()
             }
-            (_, Remedy::Take(route)) => format!(
-                "{} listens there{}, on the network {}",
-                route.server.name,
-                if route.certified {
-                    " and its certificate names the address"
-                } else {
-                    ""
-                },
-                route.network.name
-            ),
+            (_, Remedy::Take(route)) => {
+                format!(
+                    "{} listens there{}, on the network {}",
+                    route.server.name,
+                    if route.certified {
+                        " and its certificate names the address"
+                    } else {
+                        ""
+                    },
+                    route.network.name
+                ) + &as_tried(member, endpoint)
+            }
+            (_, Remedy::Dial(door)) => {
+                format!("{} tells it", door.source.words()) + &as_tried(member, endpoint)
+            }
             (_, _) => "the endpoint is wrong".to_owned(),
         };
         let caution = match &examination.remedy {
@@ -286,6 +294,7 @@ impl Draft<'_> {
                  address"
                     .to_owned(),
             ),
+            Remedy::Dial(door) => untried_caution(member, door),
             _ => None,
         };
         let action = Action::PatchObject {
@@ -464,6 +473,22 @@ fn rewrite(
         patch,
         inverse,
     })
+}
+
+/// What an attempt from where the control plane dials showed.
+fn as_tried(member: &Member, endpoint: &Endpoint) -> String {
+    match member.tried_at(endpoint) {
+        Some(tried) if tried.reach == Reach::Open => format!("; it {}", tried.words()),
+        Some(_) | None => String::new(),
+    }
+}
+
+fn untried_caution(member: &Member, door: &Door) -> Option<String> {
+    match member.tried_at(&door.endpoint) {
+        Some(tried) if tried.reach == Reach::Open => None,
+        Some(tried) => Some(format!("it {}", tried.words())),
+        None => Some("it was not tried from where the control plane dials".to_owned()),
+    }
 }
 
 /// Docker before 28 gives the default route to the network whose name sorts first, whatever priority is asked for.

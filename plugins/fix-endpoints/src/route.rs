@@ -1,5 +1,6 @@
 //! At which address the control plane can reach a member. Pure.
 
+use std::collections::BTreeMap;
 use std::net::IpAddr;
 
 use karmada_repair::docker::membership::Owner;
@@ -9,6 +10,7 @@ use karmada_repair::tls::ServingCertificate;
 
 use crate::endpoint::Endpoint;
 use crate::place::Home;
+use crate::vantage::Tried;
 
 /// A way from the control plane to a member's API server.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -34,6 +36,8 @@ pub enum NoRoute<'a> {
     NoNetwork(&'a Container, &'static str),
     /// The control plane's container can join no network; why.
     CannotJoin(&'a Container, &'static str),
+    /// An address was tried from where the control plane dials, and nothing answered.
+    NotAnswering(Box<Endpoint>, &'a Tried),
     /// The certificate names none of the addresses.
     NotCertified {
         /// The addresses that the member holds.
@@ -54,6 +58,8 @@ pub struct Surroundings<'a, 's> {
     pub certificate: &'a Part<ServingCertificate>,
     /// Whether the control plane accepts any certificate of the member.
     pub insecure: bool,
+    /// What came of attempts to reach addresses from where the control plane dials, by URL.
+    pub tried: &'a BTreeMap<String, Tried>,
 }
 
 /// The best way to the member: the one in use if it works, else one over a network that is shared already, else over
@@ -163,6 +169,13 @@ impl<'a> Candidate<'a> {
         around: Surroundings<'a, '_>,
     ) -> Result<(Rank, Route<'a>), NoRoute<'a>> {
         let joining = joining(self.server, self.network, around.control_plane);
+        let tried = around.tried.get(&self.endpoint.to_string());
+        if let Some(tried) = tried.filter(|tried| tried.reach.refutes()) {
+            return Err(NoRoute::NotAnswering(
+                Box::new(self.endpoint.clone()),
+                tried,
+            ));
+        }
         for node in &joining {
             if let Some(why) = node.joins_no_network() {
                 return Err(NoRoute::CannotJoin(node, why));

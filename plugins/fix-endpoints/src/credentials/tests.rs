@@ -32,6 +32,7 @@ fn rotated(authority: &str, token: &str, impersonator: &str) -> Observed {
         uid: "u-1".to_owned(),
         server: "https://0.0.0.0:6551".to_owned(),
         served: Part::Absent,
+        doors: Vec::new(),
         account: seen(secret(&[("token", token), ("ca.crt", &authority)])),
         impersonator: seen(secret(&[("token", impersonator)])),
     }));

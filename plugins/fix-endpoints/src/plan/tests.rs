@@ -13,6 +13,7 @@ use crate::fixture::*;
 use crate::host::{Component, EstimatorSecret, Host, Workload};
 use crate::observed::{Observed, SecretKubeconfig};
 use crate::secret_kubeconfig;
+use crate::vantage::{Reach, Tried};
 
 /// The sentences of the plan for a federation; carrying it out leaves no fault.
 #[track_caller]
@@ -415,4 +416,48 @@ fn a_member_that_could_not_be_proven_is_not_written_to() {
     observed.members.truncate(1);
     observed.members[0].secret = Part::Absent;
     assert!(planned(&observed, &Config::default()).is_empty());
+}
+
+#[test]
+fn an_address_that_was_tried_where_the_control_plane_dials_is_planned_only_if_it_answers() {
+    let mut observed = field_report();
+    observed.members.truncate(1);
+    attach(
+        found(&mut observed, HOST),
+        "k3d-cluster-a",
+        Some("172.20.0.4"),
+    );
+    let mut tried = |reach| {
+        let from = HOST.to_owned();
+        observed.members[0]
+            .tried
+            .insert("https://172.20.0.3:6443".to_owned(), Tried { from, reach });
+        let plan = planned(&observed, &Config::default());
+        let reason = plan.steps.first().map(|step| step.reason.clone());
+        (
+            reason.unwrap_or_default(),
+            codes(&observed, &Config::default()),
+        )
+    };
+    let (reason, _) = tried(Reach::Open);
+    assert!(
+        reason.ends_with("; it answers from inside k3d-karmada-host-server-0"),
+        "{reason}"
+    );
+    for reach in [Reach::NoTool, Reach::Untried("paused".to_owned())] {
+        let (reason, _) = tried(reach);
+        assert!(reason.ends_with("on the network k3d-cluster-a"), "{reason}");
+    }
+    for reach in [Reach::Refused, Reach::NoAnswer] {
+        assert_eq!(
+            tried(reach),
+            (
+                String::new(),
+                vec![
+                    "error endpoint-own-host cluster-a".to_owned(),
+                    "error address-not-answering cluster-a".to_owned()
+                ]
+            )
+        );
+    }
 }
