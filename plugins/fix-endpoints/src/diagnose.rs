@@ -7,6 +7,7 @@ use karmada_repair::finding::{Finding, Severity, Subject};
 use karmada_repair::part::Part;
 use karmada_repair::text::shell_word;
 
+use crate::collision::collisions;
 use crate::config::{Config, DeliveryCheck};
 use crate::credentials::{self, Renewal};
 use crate::doors;
@@ -24,6 +25,20 @@ pub fn diagnose(observed: &Observed, config: &Config, now: Timestamp) -> Vec<Fin
         .iter()
         .flat_map(|member| of_member(member, observed, config, now))
         .collect();
+    let own = &observed.control_plane.own_command;
+    for (name, collision) in collisions(observed, config, now) {
+        let message = format!(
+            "it would be dialled at {}, and so would {}; two members cannot be one cluster",
+            collision.place, collision.other
+        );
+        let subject = Subject::cluster(name.clone());
+        findings.push(
+            Finding::new(PAGE, SAME_ADDRESS, Severity::Error, subject, message).hint(format!(
+                "say where it is: {own} {name} --endpoint {name}=https://HOST:PORT",
+                name = shell_word(&name)
+            )),
+        );
+    }
     let blocked = observed.members.iter().find(|member| {
         let remedy = examine(member, observed, config, now).remedy;
         matches!(remedy, Remedy::Blocked(Block::NoDocker(_)))
@@ -63,13 +78,14 @@ pub fn diagnose(observed: &Observed, config: &Config, now: Timestamp) -> Vec<Fin
     findings
 }
 
-/// Whether these findings keep a member from being proven whatever its address is, so that its address is left alone.
+/// Whether these findings keep a member from being proven whatever its address is, or show that it is taken for another
+/// one, so that it is left alone.
 pub fn rules_out_proof(findings: &[Finding], cluster: &str) -> bool {
     let subject = Subject::cluster(cluster);
     findings.iter().any(|finding| {
         finding.key.subject == subject
             && finding.severity >= Severity::Unknown
-            && finding.key.code.starts_with("secret-")
+            && (finding.key.code.starts_with("secret-") || finding.key.code == SAME_ADDRESS)
     })
 }
 
@@ -101,6 +117,9 @@ pub const ESTIMATOR_STALE: &str = "estimator-stale";
 
 /// The code of a repair that was never proven to deliver.
 pub const DELIVERY_UNPROVEN: &str = "delivery-unproven";
+
+/// The code of a plan that leads to another member.
+const SAME_ADDRESS: &str = "same-address";
 
 /// The code of an address that was tried from where the control plane dials, in vain.
 const NOT_ANSWERING: &str = "address-not-answering";
