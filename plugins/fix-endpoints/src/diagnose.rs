@@ -7,6 +7,7 @@ use karmada_repair::finding::{Finding, Severity, Subject};
 use karmada_repair::part::Part;
 use karmada_repair::text::shell_word;
 
+use crate::agent;
 use crate::collision::collisions;
 use crate::config::{Config, DeliveryCheck};
 use crate::credentials::{self, Renewal};
@@ -147,9 +148,7 @@ fn of_member(
         return vec![about("being-deleted", Severity::Info, message)];
     }
     if !member.is_dialled() {
-        let message = "its agent dials the control plane (pull mode); its endpoint is not examined"
-            .to_owned();
-        return vec![about("pull-mode", Severity::Info, message)];
+        return vec![agent::diagnose(member, observed, config)];
     }
     let examination = examine(member, observed, config, now);
     let renewals = credentials::renewals(member, now);

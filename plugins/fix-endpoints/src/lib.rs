@@ -1,5 +1,6 @@
 //! Repairs the addresses at which a Karmada control plane dials its member clusters.
 
+pub mod agent;
 pub mod collision;
 pub mod config;
 pub mod credentials;
