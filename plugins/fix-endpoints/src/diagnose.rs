@@ -113,6 +113,9 @@ pub const KUBECONFIG_KEY_STALE: &str = "kubeconfig-key-stale";
 /// The code of an empty kubeconfig in a member's secret.
 pub const KUBECONFIG_KEY_EMPTY: &str = "kubeconfig-key-empty";
 
+/// The code of a member that is not ready, although its address shows no fault.
+pub const NOT_READY: &str = "not-ready";
+
 /// The code of an estimator's kubeconfig with another address.
 pub const ESTIMATOR_STALE: &str = "estimator-stale";
 
@@ -319,7 +322,7 @@ fn not_ready(
         Some(_) => "; the control plane reaches it through the proxy".to_owned(),
     };
     let mut finding = about(
-        "not-ready",
+        NOT_READY,
         Severity::Error,
         format!("it is not ready ({report}){proxy}"),
     )

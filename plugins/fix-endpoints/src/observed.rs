@@ -155,6 +155,15 @@ impl Member {
             .unwrap_or(&Part::Absent)
     }
 
+    /// Whether the control plane reaches the member again, and the controllers have not noticed yet.
+    pub fn is_about_to_be_ready(&self) -> bool {
+        let proven = self
+            .proxy
+            .as_ref()
+            .is_some_and(ProxyAnswer::proves_the_address);
+        !self.cluster.is_ready() && proven
+    }
+
     /// Whether the control plane dials this member; an agent's control plane does not.
     pub fn is_dialled(&self) -> bool {
         self.cluster.spec.sync_mode == SyncMode::Push

@@ -17,8 +17,8 @@ use secrecy::ExposeSecret;
 use crate::config::{Config, DeliveryCheck};
 use crate::credentials::{self, CLUSTER_ID_STALE};
 use crate::diagnose::{
-    DELIVERY_UNPROVEN, ESTIMATOR_STALE, KUBECONFIG_KEY_EMPTY, KUBECONFIG_KEY_STALE, code,
-    rules_out_proof, wanted_endpoint,
+    DELIVERY_UNPROVEN, ESTIMATOR_STALE, KUBECONFIG_KEY_EMPTY, KUBECONFIG_KEY_STALE, NOT_READY,
+    code, rules_out_proof, wanted_endpoint,
 };
 use crate::doors::Door;
 use crate::endpoint::Endpoint;
@@ -51,7 +51,8 @@ pub fn plan(observed: &Observed, findings: &[Finding], config: &Config, now: Tim
     let unproven: Vec<&Member> = examined
         .iter()
         .copied()
-        .filter(|member| member.unproven_since().is_some() && member.is_reached())
+        .filter(|member| member.unproven_since().is_some())
+        .filter(|member| member.is_reached() || member.is_about_to_be_ready())
         // Without a restart nothing would come out differently.
         .filter(|_| observed.host.seen().is_some())
         .filter(|member| !draft.moved.iter().any(|name| name == member.name()))
@@ -59,7 +60,8 @@ pub fn plan(observed: &Observed, findings: &[Finding], config: &Config, now: Tim
     if !draft.moved.is_empty()
         || (!unproven.is_empty() && config.delivery == DeliveryCheck::AfterRepair)
     {
-        draft.restart_controllers();
+        let awaited = unproven.iter().filter(|member| !member.cluster.is_ready());
+        draft.restart_controllers(awaited.map(|member| key(NOT_READY, member)).collect());
     }
     let proofs = examined
         .iter()
@@ -123,7 +125,8 @@ impl Draft<'_> {
 
     /// What keeps connections to members is restarted: it holds on to old addresses, and lets Works sleep that failed
     /// while a member was away.
-    fn restart_controllers(&mut self) {
+    /// `awaited`: members that are reached again, and reported as ready once the controllers have started anew.
+    fn restart_controllers(&mut self, awaited: Vec<FindingKey>) {
         let Some(host) = self.observed.host.seen() else {
             return;
         };
@@ -144,11 +147,15 @@ impl Draft<'_> {
                 }
                 Component::MetricsAdapter | Component::Estimator(_) => continue,
             };
-            self.restart(workload, reason);
+            let cures = match workload.component {
+                Component::ControllerManager => awaited.clone(),
+                _ => Vec::new(),
+            };
+            self.restart(workload, reason, cures);
         }
     }
 
-    fn restart(&mut self, workload: &Workload, reason: String) {
+    fn restart(&mut self, workload: &Workload, reason: String, cures: Vec<FindingKey>) {
         let object = &workload.object;
         let namespace = object.namespace.as_deref().unwrap_or_default();
         let action = Action::Restart {
@@ -161,7 +168,7 @@ impl Draft<'_> {
             action,
             reason,
             caution: None,
-            cures: Vec::new(),
+            cures,
         });
     }
 
@@ -424,6 +431,7 @@ impl Draft<'_> {
             self.restart(
                 workload,
                 "it reads its kubeconfig only when it starts".to_owned(),
+                Vec::new(),
             );
         }
     }

@@ -12,6 +12,7 @@ use crate::endpoint::Endpoint;
 use crate::fixture::*;
 use crate::host::{Component, EstimatorSecret, Host, Workload};
 use crate::observed::{Observed, SecretKubeconfig};
+use crate::proxy_answer::ProxyAnswer;
 use crate::secret_kubeconfig;
 use crate::vantage::{Reach, Tried};
 
@@ -460,4 +461,27 @@ fn an_address_that_was_tried_where_the_control_plane_dials_is_planned_only_if_it
             )
         );
     }
+}
+
+#[test]
+fn a_member_that_an_interrupted_run_moved_is_waited_for_and_proven() {
+    let mut observed = field_report();
+    observed.members.truncate(1);
+    observed.host = Part::Seen(host());
+    observed = carried_out(&observed, &planned(&observed, &Config::default()));
+    let member = &mut observed.members[0];
+    member.cluster.status.conditions = vec![condition("False", "ClusterNotReachable")];
+    member.proxy = Some(ProxyAnswer::Ready);
+    let note = (
+        "karmada-repair/delivery-unproven".to_owned(),
+        "2026-11-30T11:59:59Z".to_owned(),
+    );
+    member.cluster.metadata.annotations.extend([note]);
+    let plan = planned(&observed, &Config::default());
+    assert_eq!(
+        sentences(&plan)[0],
+        "restart deployment/karmada-system/karmada-controller-manager and wait for its roll-out"
+    );
+    assert_eq!(plan.steps[0].cures[0].code, "not-ready");
+    assert_eq!(plan.proofs.len(), 1);
 }
