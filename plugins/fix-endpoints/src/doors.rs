@@ -52,14 +52,15 @@ impl Source {
 /// The addresses in the order in which they are tried: the kubeconfig's own, the endpoints of the Service `kubernetes`,
 /// the nodes'. `service` is an EndpointSlice or Endpoints object, `nodes` a NodeList; null for what was not read.
 pub fn doors(server: &str, service: &Value, nodes: &Value) -> Vec<Door> {
-    let own = Endpoint::parse(server).ok();
+    // The port of an address on this machine is one that something publishes there, not the member's.
+    let own = Endpoint::parse(server)
+        .ok()
+        .filter(|own| own.is_https() && !own.is_docker_host());
     let (addresses, port) = of_service(service);
     let port = port
         .or_else(|| own.as_ref().map(Endpoint::port))
         .unwrap_or(USUAL_PORT);
-    let of_kubeconfig = own
-        .filter(|own| own.is_https() && !own.is_docker_host())
-        .map(|own| (own, Source::Kubeconfig));
+    let of_kubeconfig = own.map(|own| (own, Source::Kubeconfig));
     let at = |source| move |address: IpAddr| (Endpoint::at(address, port), source);
     let mut doors: Vec<Door> = Vec::new();
     let found = of_kubeconfig

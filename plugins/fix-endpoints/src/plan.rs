@@ -15,7 +15,7 @@ use karmada_repair::plan::{
 use secrecy::ExposeSecret;
 
 use crate::config::{Config, DeliveryCheck};
-use crate::credentials::{self, CLUSTER_ID_STALE};
+use crate::credentials::{self, CLUSTER_ID_STALE, Renewal};
 use crate::diagnose::{
     DELIVERY_UNPROVEN, ESTIMATOR_STALE, KUBECONFIG_KEY_EMPTY, KUBECONFIG_KEY_STALE, NOT_READY,
     code, rules_out_proof, wanted_endpoint,
@@ -329,12 +329,17 @@ impl Draft<'_> {
         )
     }
 
-    /// What the member holds in another version is copied; controllers keep the old one as they keep an old address.
+    /// What the member holds in another version is copied; controllers keep an old CA and token as they keep an old address.
     fn renew_credentials(&mut self, member: &Member) {
         let mut renewed = false;
         for rewrite in credentials::rewrites(member, self.now) {
             let of_identity = rewrite.cures.contains(&CLUSTER_ID_STALE);
-            renewed |= !of_identity;
+            // The proxy reads the impersonator's token for each request, and nobody else does.
+            let is_kept = |code: &&str| {
+                let kept = [Renewal::Authority, Renewal::Token].map(Renewal::code);
+                kept.contains(code)
+            };
+            renewed |= rewrite.cures.iter().any(|code| is_kept(code));
             let cures = rewrite.cures.iter().map(|code| key(code, member)).collect();
             let caution = of_identity.then(|| {
                 "from then on the cluster that this context leads to is the member; nothing else records which it was"

@@ -238,3 +238,13 @@ fn doubt_comes_from_what_is_missing_or_refused() {
     member.proxy = Some(ProxyAnswer::Ready);
     assert!(!are_doubtful(member));
 }
+
+#[test]
+fn the_impersonators_token_alone_needs_no_restart_and_no_proof() {
+    let plan = planned(&rotated(SAME.0, SAME.1, "new"), &Config::default());
+    assert_eq!(
+        sentences(&plan),
+        ["patch secret/karmada-cluster/cluster-a-impersonator: set data.token to ***"]
+    );
+    assert!(plan.proofs.is_empty());
+}

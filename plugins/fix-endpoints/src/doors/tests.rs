@@ -49,6 +49,10 @@ fn addresses_come_from_kubeconfig_service_and_nodes() {
         ["https://10.0.0.7:8443"]
     );
     assert_eq!(
+        urls(&doors("https://127.0.0.1:6550", &Value::Null, &nodes())),
+        ["https://10.0.0.5:6443", "https://10.0.0.6:6443"]
+    );
+    assert_eq!(
         urls(&doors(
             "https://0.0.0.0:6550",
             &Value::Null,
