@@ -378,7 +378,7 @@ fn not_the_member<'a>(
         &docker.containers,
     );
     match by_server {
-        Ok(found) if !found.iter().any(|node| is_own(node)) => Err(format!(
+        Ok(found) if !found.iter().any(is_own) => Err(format!(
             "{} is the member's own container, and {} publishes the Karmada API server",
             own.name,
             found

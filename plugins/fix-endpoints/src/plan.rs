@@ -339,7 +339,7 @@ impl Draft<'_> {
                 let kept = [Renewal::Authority, Renewal::Token].map(Renewal::code);
                 kept.contains(code)
             };
-            renewed |= rewrite.cures.iter().any(|code| is_kept(code));
+            renewed |= rewrite.cures.iter().any(is_kept);
             let cures = rewrite.cures.iter().map(|code| key(code, member)).collect();
             let caution = of_identity.then(|| {
                 "from then on the cluster that this context leads to is the member; nothing else records which it was"
