@@ -1,6 +1,6 @@
 //! What every backend of the lab offers, so that one scenario runs on all of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
@@ -156,6 +156,19 @@ impl dyn Lab + '_ {
     /// digests.
     pub fn state(&self) -> BTreeMap<String, Value> {
         fingerprint::of(self)
+    }
+
+    /// What is different from a [`state`](Self::state) of before, one line for each object: its name, then both states.
+    pub fn changes_since(&self, before: &BTreeMap<String, Value>) -> Vec<String> {
+        let now = self.state();
+        let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();
+        let shown = |state: Option<&Value>| state.map_or("nothing".to_owned(), Value::to_string);
+        names
+            .into_iter()
+            .map(|name| (name, before.get(name), now.get(name)))
+            .filter(|(_, before, now)| before != now)
+            .map(|(name, before, now)| format!("{name}: {} -> {}", shown(before), shown(now)))
+            .collect()
     }
 
     /// The containers of all clusters, load balancers included.

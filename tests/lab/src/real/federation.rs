@@ -14,7 +14,7 @@ use super::container;
 use super::engine::Engine;
 use super::folder::{Folder, KARMADA, KARMADA_DONE, NAMES, NODE};
 use super::karmada::PORT;
-use super::remote::Remote;
+use super::remote::{Place, Remote};
 use super::{entry, settings, works};
 use crate::api::kinds::Role;
 use crate::assembly::{self, Assembled};
@@ -112,7 +112,9 @@ impl RealFederation {
     pub(super) fn direct_karmada(&mut self, running: bool) -> Result<(), String> {
         self.life += 1;
         let node = self.node(&self.spec.host.first_server());
-        let wish = json!({"life": self.life, "running": running});
+        let timing = settings::of_timing(&settings::sustainable(&self.spec.timing));
+        let works = settings::of_works(self.spec.works);
+        let wish = json!({"life": self.life, "running": running, "timing": timing, "works": works});
         node.write(KARMADA, &wish.to_string())
             .map_err(|error| error.to_string())?;
         let done = poll(PATIENCE, || node.number(KARMADA_DONE) == self.life);
@@ -158,10 +160,7 @@ impl RealFederation {
             lock(&self.secrets).push(token);
             for container in &self.model.containers[known..] {
                 let folder = Folder::create(self.directory.join("nodes").join(&container.name))?;
-                folder.write(
-                    NODE,
-                    &self.description(cluster, container, is_host).to_string(),
-                )?;
+                folder.write(NODE, &self.description(cluster, container).to_string())?;
             }
             let node = self.node(&cluster.first_server());
             for publication in &publications {
@@ -181,7 +180,7 @@ impl RealFederation {
         }
     }
 
-    fn description(&self, cluster: &ClusterSpec, container: &Container, is_host: bool) -> Value {
+    fn description(&self, cluster: &ClusterSpec, container: &Container) -> Value {
         let mut description = json!({"name": container.name, "version": cluster.version});
         if container.name != cluster.first_server() {
             let ports: Vec<&u16> = container.serves.keys().collect();
@@ -197,11 +196,6 @@ impl RealFederation {
             json!({"name": name, "port": port, "role": role})
         });
         description["servers"] = servers.collect();
-        if is_host {
-            let timing = settings::of_timing(&settings::sustainable(&self.spec.timing));
-            let works = settings::of_works(self.spec.works);
-            description["karmada"] = json!({"timing": timing, "works": works});
-        }
         description
     }
 
@@ -247,9 +241,14 @@ impl RealFederation {
         }
         folder.write(NAMES, &json!(names).to_string())?;
         let administrator = authority.client(user, Some("system:masters"));
+        let place = Place::Container {
+            engine: self.engine.clone(),
+            name: cluster.first_server(),
+            port: publication.container_port,
+        };
         let server = Server {
             port: publication.host_port,
-            remote: Remote::new(publication.host_port, &administrator, "lab"),
+            remote: Remote::new(place, &administrator, "lab"),
             authority,
             administrator,
             folder,
@@ -286,8 +285,15 @@ impl RealFederation {
         futures::future::try_join_all(ready).await.map(|_| ())
     }
 
+    /// Forgets all open connections.
+    pub(super) fn forget_connections(&self) {
+        for server in self.servers.values() {
+            server.remote.forget_connections();
+        }
+    }
+
     /// Waits until an API server has everything it makes for itself.
-    async fn ready(&self, name: &str, server: &Server) -> Result<(), crate::Failure> {
+    pub(super) async fn ready(&self, name: &str, server: &Server) -> Result<(), crate::Failure> {
         let deadline = Instant::now() + START;
         for path in [
             "/readyz",

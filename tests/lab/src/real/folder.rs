@@ -66,7 +66,7 @@ impl Folder {
     }
 }
 
-/// What a node is: `{name, version, control_plane, servers: [{name, port, role}], forward, karmada}`.
+/// What a node is: `{name, version, servers: [{name, port, role}], forward: {to, ports}}`.
 pub(super) const NODE: &str = "node.json";
 /// The names in a server's certificate.
 pub(super) const NAMES: &str = "names.json";
@@ -77,7 +77,7 @@ pub(super) const FOREIGN: &str = "foreign";
 /// The number of the certificate that is wanted, and of the one that is served.
 pub(super) const WANTED: &str = "certificate.wanted";
 pub(super) const SERVED: &str = "certificate.served";
-/// What Karmada's part is to do: `{life, running}`.
+/// What Karmada's part is to do: `{life, running, timing, works}`.
 pub(super) const KARMADA: &str = "karmada.json";
 /// The life in which Karmada's part last did as it was told.
 pub(super) const KARMADA_DONE: &str = "karmada.done";

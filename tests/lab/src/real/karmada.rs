@@ -31,7 +31,7 @@ use crate::karmada::proxy::ClusterProxy;
 use crate::listener::{Port, Served};
 use crate::requests::Recorder;
 use crate::roll_out::{Processes, RollOuts};
-use crate::spec::{Timing, Works};
+use crate::spec::Works;
 use crate::wiring;
 
 /// Karmada's part, ready to run.
@@ -40,12 +40,9 @@ pub(super) struct Part {
     wishes: Folder,
     memory: Folder,
     place: String,
-    timing: Timing,
-    works: Works,
     host: Remote,
     api: Arc<ApiServer>,
     objects: Arc<Split>,
-    dialer: Arc<Network>,
     _port: Port,
 }
 
@@ -59,11 +56,10 @@ impl Part {
     pub(super) fn open(
         wishes: Folder,
         control_plane: Folder,
-        description: Value,
+        place: String,
         server: Remote,
         host: Remote,
     ) -> io::Result<Self> {
-        let timing = settings::to_timing(&description["karmada"]["timing"]);
         let config = Config {
             role: Role::Aggregated,
             version: "v1.18.2".to_owned(),
@@ -88,14 +84,6 @@ impl Part {
             clusters: acting,
             others: server,
         });
-        let dialer = Arc::new(Network {
-            timeout: timing.dial_timeout,
-        });
-        api.set_proxy(Some(Arc::new(ClusterProxy {
-            objects: objects.clone(),
-            dialer: dialer.clone(),
-            timeout: timing.request_timeout,
-        })));
         let leaf = authority(&control_plane, "ca")?.serving(SERVICE, &[SERVICE.to_owned()]);
         let tls = Arc::new(Mutex::new(wiring::configuration(&leaf)));
         let served = Served {
@@ -107,13 +95,10 @@ impl Part {
         Ok(Self {
             wishes,
             memory,
-            place: description["name"].as_str().unwrap_or_default().to_owned(),
-            timing,
-            works: settings::to_works(&description["karmada"]["works"]),
+            place,
             host,
             api,
             objects,
-            dialer,
             _port: port,
         })
     }
@@ -138,7 +123,7 @@ impl Part {
                 life = wanted;
                 running = None;
                 if wish["running"] == true {
-                    running = Some(self.begin(life));
+                    running = Some(self.begin(life, &wish));
                 } else {
                     roll_outs = RollOuts::default();
                 }
@@ -152,11 +137,20 @@ impl Part {
         }
     }
 
-    fn begin(&self, life: u64) -> Life {
+    fn begin(&self, life: u64, wish: &Value) -> Life {
+        let timing = settings::to_timing(&wish["timing"]);
+        let dialer = Arc::new(Network {
+            timeout: timing.dial_timeout,
+        });
+        self.api.set_proxy(Some(Arc::new(ClusterProxy {
+            objects: self.objects.clone(),
+            dialer: dialer.clone(),
+            timeout: timing.request_timeout,
+        })));
         let manager = Arc::new(ControllerManager::new(Surroundings {
             objects: self.objects.clone(),
-            dialer: self.dialer.clone(),
-            timing: self.timing,
+            dialer,
+            timing,
             log: Log::default(),
             tick: TICK,
         }));
@@ -164,14 +158,14 @@ impl Part {
         let works = if self.memory.number(LIFE) == life {
             Works::Backoff
         } else {
-            self.works
+            settings::to_works(&wish["works"])
         };
         let _ = self.memory.write(LIFE, &life.to_string());
         Life {
             task: tokio::spawn(manager.clone().run(works)),
             manager,
             place: self.place.clone(),
-            restart: self.timing.restart,
+            restart: timing.restart,
             scheduled: AtomicBool::new(true),
         }
     }

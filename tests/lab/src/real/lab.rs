@@ -32,8 +32,8 @@ use crate::spec::Spec;
 pub(crate) fn start(spec: Spec) -> Result<Box<dyn Lab>, String> {
     // A scenario that failed tells by itself; the federation is judged by its reset.
     let mut place = lock(&PLACE);
-    if let Some(federation) = place.federation.as_mut().filter(|used| used.spec == spec)
-        && federation.reset().is_ok()
+    if let Some(federation) = place.federation.as_mut().filter(|used| used.serves(&spec))
+        && federation.reset(spec.clone()).is_ok()
     {
         return Ok(Box::new(Lease(place)));
     }
@@ -316,10 +316,9 @@ impl Docker<'_> {
     }
 
     fn post(&self, path: &str, body: &Value) -> Result<(), Failure> {
-        self.0
-            .runtime
-            .wait(self.0.engine.post(path, body))
-            .map(|_| ())
+        let done = self.0.runtime.wait(self.0.engine.post(path, body));
+        self.0.forget_connections();
+        done.map(|_| ())
     }
 
     fn act(&self, container: &str, what: &str) -> Result<(), Failure> {

@@ -10,7 +10,7 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use super::api_process::{ApiProcess, ETCD, RUN, own_address};
 use super::folder::{Folder, NODE};
-use super::remote::Remote;
+use super::remote::{Place, Remote};
 use super::{forward, karmada, tokens};
 use crate::cluster_contents::{self, Node};
 
@@ -57,7 +57,7 @@ async fn live() -> io::Result<()> {
     }
     let remotes: Vec<Remote> = servers
         .iter()
-        .map(|server| Remote::new(server.port(), &server.administrator(), "k3s"))
+        .map(|server| Remote::new(Place::Here(server.port()), &server.administrator(), "k3s"))
         .collect();
     for (server, remote) in servers.iter().zip(&remotes) {
         if !server.is_control_plane() {
@@ -78,7 +78,7 @@ async fn live() -> io::Result<()> {
         let part = karmada::Part::open(
             folder.clone(),
             server.folder().clone(),
-            description.clone(),
+            description["name"].as_str().unwrap_or_default().to_owned(),
             control_plane.named("controller-manager"),
             host.clone(),
         )?;

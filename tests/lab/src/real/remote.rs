@@ -1,5 +1,6 @@
 //! A client of a real API server, with full rights.
 
+use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -16,6 +17,7 @@ use serde_json::{Value, json};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 
+use super::engine::Engine;
 use crate::api::kinds::{self, Role};
 use crate::api::refusal::Refusal;
 use crate::api::request::Target;
@@ -24,21 +26,33 @@ use crate::karmada::objects::Objects;
 use crate::karmada::trust;
 use crate::lock::lock;
 
-/// The API server on a port of this network namespace.
+/// One API server.
 #[derive(Clone)]
 pub(super) struct Remote {
-    port: u16,
+    place: Arc<Place>,
     tls: Arc<ClientConfig>,
     /// The `User-Agent`, which becomes the field manager.
     agent: &'static str,
     idle: Arc<Mutex<Vec<SendRequest<Full<Bytes>>>>>,
 }
 
+/// Where an API server listens.
+pub(super) enum Place {
+    /// On a port of this very network namespace.
+    Here(u16),
+    /// On a port of a container, wherever that is at the moment; load balancers may not know.
+    Container {
+        engine: Engine,
+        name: String,
+        port: u16,
+    },
+}
+
 impl Remote {
     /// A client with this certificate; it believes whatever certificate the server shows.
-    pub(super) fn new(port: u16, administrator: &Leaf, agent: &'static str) -> Self {
+    pub(super) fn new(place: Place, administrator: &Leaf, agent: &'static str) -> Self {
         Self {
-            port,
+            place: Arc::new(place),
             tls: trust::blind(administrator),
             agent,
             idle: Arc::default(),
@@ -51,6 +65,11 @@ impl Remote {
             agent,
             ..self.clone()
         }
+    }
+
+    /// Forgets open connections, which lead nowhere when a container has moved or stands still.
+    pub(super) fn forget_connections(&self) {
+        lock(&self.idle).clear();
     }
 
     /// One request; an answer that is no JSON comes as a string.
@@ -73,7 +92,7 @@ impl Remote {
             Request::builder()
                 .method(method.clone())
                 .uri(path)
-                .header(HOST, format!("127.0.0.1:{}", self.port))
+                .header(HOST, "127.0.0.1")
                 .header(USER_AGENT, self.agent)
                 .header(CONTENT_TYPE, content_type)
                 .body(Full::new(bytes.clone()))
@@ -125,9 +144,10 @@ impl Remote {
     }
 
     async fn connect(&self) -> Result<SendRequest<Full<Bytes>>, Refusal> {
-        let stream = TcpStream::connect(("127.0.0.1", self.port))
-            .await
-            .map_err(broken)?;
+        let addresses = self.place.addresses().await?;
+        let connecting = TcpStream::connect(&addresses[..]);
+        let connected = tokio::time::timeout(CONNECT, connecting).await;
+        let stream = connected.map_err(broken)?.map_err(broken)?;
         let name = ServerName::try_from("127.0.0.1").map_err(broken)?;
         let stream = TlsConnector::from(self.tls.clone())
             .connect(name, stream)
@@ -137,6 +157,27 @@ impl Remote {
         let (sender, connection) = connected.map_err(broken)?;
         tokio::spawn(connection);
         Ok(sender)
+    }
+}
+
+impl Place {
+    async fn addresses(&self) -> Result<Vec<SocketAddr>, Refusal> {
+        let (engine, name, port) = match self {
+            Self::Here(port) => return Ok(vec![SocketAddr::from((Ipv4Addr::LOCALHOST, *port))]),
+            Self::Container { engine, name, port } => (engine, name, *port),
+        };
+        let seen = engine.get(&format!("/containers/{name}/json")).await;
+        let seen = seen.map_err(broken)?;
+        let state = seen["State"]["Status"].as_str().unwrap_or_default();
+        if state != "running" {
+            return Err(broken(format!("{name} is {state}")));
+        }
+        let networks = seen["NetworkSettings"]["Networks"].as_object();
+        let addresses = networks.into_iter().flatten().filter_map(|(_, endpoint)| {
+            let address: Ipv4Addr = endpoint["IPAddress"].as_str()?.parse().ok()?;
+            Some(SocketAddr::from((address, port)))
+        });
+        Ok(addresses.collect())
     }
 }
 
@@ -181,3 +222,5 @@ fn broken(reason: impl std::fmt::Display) -> Refusal {
 
 /// Longer than anything takes that is not stuck.
 const DEADLINE: Duration = Duration::from_secs(30);
+/// Containers of one machine answer at once, or not at all.
+const CONNECT: Duration = Duration::from_secs(5);

@@ -11,6 +11,7 @@ use super::remote::Remote;
 use crate::api::refusal::Refusal;
 use crate::federation::CONTROL_PLANE;
 use crate::karmada::objects::Objects;
+use crate::spec::Spec;
 
 /// An API server that takes what is there already for what was to be created.
 pub(super) struct Repeatable(pub(super) Remote);
@@ -35,11 +36,16 @@ impl Objects for Repeatable {
 }
 
 impl RealFederation {
-    /// Undoes what anybody did.
+    /// Whether another specification asks for the same containers.
+    pub(super) fn serves(&self, spec: &Spec) -> bool {
+        self.spec.karmada_port == spec.karmada_port && self.spec.clusters().eq(spec.clusters())
+    }
+
+    /// Undoes what anybody did, and does what `spec` asks for instead.
     ///
     /// # Errors
     /// What cannot be undone; then a new federation is needed.
-    pub(super) fn reset(&mut self) -> Result<(), String> {
+    pub(super) fn reset(&mut self, spec: Spec) -> Result<(), String> {
         self.runtime.wait(self.restore_containers())?;
         for (name, seen) in &self.addresses {
             let now = self
@@ -49,6 +55,13 @@ impl RealFederation {
                 return Err(format!("{name} has other addresses than before"));
             }
         }
+        self.forget_connections();
+        let ready = self
+            .servers
+            .iter()
+            .map(|(name, server)| self.ready(name, server));
+        let ready = self.runtime.wait(futures::future::try_join_all(ready));
+        ready.map_err(|failure| failure.to_string())?;
         for server in self.servers.values() {
             let changed = server.folder.json(NAMES) != server.names || server.folder.has(FOREIGN);
             server.folder.remove(FOREIGN);
@@ -62,6 +75,7 @@ impl RealFederation {
         self.direct_karmada(false)?;
         let emptied = self.runtime.wait(self.empty());
         emptied.map_err(|refusal| refusal.to_string())?;
+        self.spec = spec;
         self.populate()
     }
 
@@ -85,30 +99,12 @@ impl RealFederation {
                     .map_err(said)?;
             }
         }
-        for (name, networks) in &self.addresses {
-            let seen = engine
-                .get(&format!("/containers/{name}/json"))
-                .await
-                .map_err(said)?;
-            let state = seen["State"]["Status"].as_str().unwrap_or_default();
-            if state == "paused" {
-                engine
-                    .post(&format!("/containers/{name}/unpause"), &Value::Null)
-                    .await
-                    .map_err(said)?;
-            } else if state != "running" {
-                return Err(format!("{name} is {state}"));
-            }
-            let attached = seen["NetworkSettings"]["Networks"].as_object();
-            for (network, _) in attached.into_iter().flatten() {
-                if !networks.contains_key(network) {
-                    let wish = json!({"Container": name, "Force": true});
-                    engine
-                        .post(&format!("/networks/{network}/disconnect"), &wish)
-                        .await
-                        .map_err(said)?;
-                }
-            }
+        for name in self.addresses.keys() {
+            self.revive(name).await.map_err(said)?;
+        }
+        // Only now are all addresses free that somebody had before.
+        for name in self.addresses.keys() {
+            self.reattach(name).await.map_err(said)?;
         }
         let networks = engine.get("/networks").await.map_err(said)?;
         for network in networks.as_array().into_iter().flatten() {
@@ -119,6 +115,47 @@ impl RealFederation {
                     .await
                     .map_err(said)?;
             }
+        }
+        Ok(())
+    }
+
+    /// Lets a container run, and takes it from networks that are not its own.
+    async fn revive(&self, name: &str) -> Result<(), crate::Failure> {
+        let engine = &self.engine;
+        let act = async |what: &str| {
+            let path = format!("/containers/{name}/{what}");
+            engine.post(&path, &Value::Null).await.map(|_| ())
+        };
+        let seen = engine.get(&format!("/containers/{name}/json")).await?;
+        match seen["State"]["Status"].as_str() {
+            Some("running") => {}
+            Some("paused") => act("unpause").await?,
+            _ => act("start").await?,
+        }
+        let attached = seen["NetworkSettings"]["Networks"].as_object();
+        for network in attached.into_iter().flat_map(|attached| attached.keys()) {
+            if !self.addresses[name].contains_key(network) {
+                let wish = json!({"Container": name, "Force": true});
+                let path = format!("/networks/{network}/disconnect");
+                engine.post(&path, &wish).await?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Connects a container to its own networks; whether it gets its addresses back is another matter.
+    async fn reattach(&self, name: &str) -> Result<(), crate::Failure> {
+        let seen = self.engine.get(&format!("/containers/{name}/json")).await?;
+        for network in self.addresses[name].keys() {
+            if !seen["NetworkSettings"]["Networks"][network].is_null() {
+                continue;
+            }
+            let endpoint = &self.model.container(name)?.endpoints[network];
+            let address = endpoint.configured.map(|address| address.to_string());
+            let settings = json!({"IPAMConfig": {"IPv4Address": address}});
+            let wish = json!({"Container": name, "EndpointConfig": settings});
+            let path = format!("/networks/{network}/connect");
+            self.engine.post(&path, &wish).await?;
         }
         Ok(())
     }

@@ -11,8 +11,12 @@ use crate::karmada::objects::Objects;
 /// Defines the kind and waits until it is served.
 pub(super) async fn define(control_plane: &dyn Objects) -> Result<(), Refusal> {
     let anything = json!({"type": "object", "x-kubernetes-preserve-unknown-fields": true});
+    let columns = json!([
+        {"name": "Applied", "type": "string", "jsonPath": ".status.conditions[?(@.type==\"Applied\")].status"},
+        {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"},
+    ]);
     let version = json!({
-        "name": "v1alpha1", "served": true, "storage": true, "subresources": {"status": {}},
+        "name": "v1alpha1", "served": true, "additionalPrinterColumns": columns, "storage": true, "subresources": {"status": {}},
         "schema": {"openAPIV3Schema": {"type": "object", "properties": {"spec": anything, "status": anything}}},
     });
     let names = json!({"kind": "Work", "listKind": "WorkList", "plural": "works", "singular": "work", "shortNames": ["wk"]});
