@@ -110,6 +110,7 @@ async fn view(api: &MemberApi, member: &Member, kin: Kin) -> DirectView {
             Way::Given(context) | Way::Same(context) => context.clone(),
             Way::Proxy => String::new(),
         },
+        is_given: matches!(api.way(), Way::Given(_)),
         kin,
         uid: api.uid().unwrap_or_default().to_owned(),
         server,

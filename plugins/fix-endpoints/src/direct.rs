@@ -30,6 +30,8 @@ pub enum Direct {
 pub struct DirectView {
     /// The context that leads there.
     pub context: String,
+    /// Whether that context was given for it on the command line; else it was found among the loaded ones.
+    pub is_given: bool,
     /// Why it is the member.
     pub kin: Kin,
     /// The UID of its namespace kube-system.

@@ -83,15 +83,18 @@ pub fn doors(server: &str, service: &Value, nodes: &Value) -> Vec<Door> {
     doors
 }
 
-/// The door to take: the first with the member's certificate that answers where the control plane dials; else the first
-/// with the certificate that could not be tried from there.
+/// The door to take: the first with the member's certificate that answers where the control plane dials; else, of a
+/// member whose context was given, the first with the certificate that could not be tried from there. A context that was
+/// merely found tells too little to write an address that nobody tried.
 pub fn choice(member: &Member, now: Timestamp) -> Option<&Door> {
     let usable: Vec<&Door> = usable(member, now).collect();
     let reach = |door: &Door| member.tried_at(&door.endpoint).map(|tried| &tried.reach);
     let open = usable.iter().find(|door| reach(door) == Some(&Reach::Open));
+    let is_given = member.direct.seen().is_some_and(|view| view.is_given);
     let untried = || {
         usable
             .iter()
+            .filter(|_| is_given)
             .find(|door| !reach(door).is_some_and(Reach::refutes))
     };
     open.or_else(untried).copied()
@@ -125,6 +128,9 @@ pub fn all_refused(member: &Member, now: Timestamp) -> Option<String> {
     let reasons = view.doors.iter().map(|door| {
         let why = match member.tried_at(&door.endpoint) {
             Some(tried) => tried.words(),
+            None if usable(member, now).any(|usable| usable == door) => {
+                "could not be tried from where the control plane dials".to_owned()
+            }
             None => "presents no certificate of the member that names it".to_owned(),
         };
         format!("{} {why}", door.endpoint)

@@ -62,7 +62,7 @@ fn untried(member: &Member, observed: &Observed, config: &Config, now: Timestamp
                 .into_iter()
                 .collect();
         }
-        Remedy::Dial(_) => doors::usable(member, now)
+        Remedy::Dial(_) | Remedy::Blocked(_) => doors::usable(member, now)
             .map(|door| &door.endpoint)
             .collect(),
         _ => Vec::new(),

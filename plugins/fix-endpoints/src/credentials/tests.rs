@@ -28,6 +28,7 @@ fn rotated(authority: &str, token: &str, impersonator: &str) -> Observed {
     let seen = |object: Value| Part::Seen(StoredSecret::read(&object));
     member.direct = Direct::Seen(Box::new(DirectView {
         context: "k3d-cluster-a".to_owned(),
+        is_given: true,
         kin: Kin::Recorded,
         uid: "u-1".to_owned(),
         server: "https://0.0.0.0:6551".to_owned(),

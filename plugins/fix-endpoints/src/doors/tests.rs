@@ -81,6 +81,7 @@ fn elsewhere() -> Observed {
     });
     member.direct = Direct::Seen(Box::new(DirectView {
         context: "a".to_owned(),
+        is_given: true,
         kin: Kin::Recorded,
         uid: "u-1".to_owned(),
         server: "https://127.0.0.1:6551".to_owned(),
