@@ -135,7 +135,7 @@ impl Default for Timing {
             success_threshold: Duration::from_millis(300),
             failure_threshold: Duration::from_millis(300),
             dial_timeout: Duration::from_millis(200),
-            request_timeout: Duration::from_secs(2),
+            request_timeout: Duration::from_secs(8),
             restart: Duration::from_millis(100),
             work_backoff: Duration::from_millis(100),
         }
