@@ -29,6 +29,8 @@ pub struct Proof {
     pub summary: String,
     /// The findings that end with it.
     pub cures: Vec<FindingKey>,
+    /// The findings that are about to end by themselves, and that it waits for.
+    pub awaits: Vec<FindingKey>,
 }
 
 impl Plan {
@@ -37,9 +39,11 @@ impl Plan {
         self.steps.is_empty() && self.proofs.is_empty()
     }
 
-    /// Whether a step cures this finding.
+    /// Whether this finding ends with the plan.
     pub fn cures(&self, key: &FindingKey) -> bool {
-        self.steps.iter().any(|step| step.cures.contains(key)) || self.proves(key)
+        self.steps.iter().any(|step| step.cures.contains(key))
+            || self.proofs.iter().any(|proof| proof.awaits.contains(key))
+            || self.proves(key)
     }
 
     /// Whether a proof, and not a step, ends this finding.

@@ -53,15 +53,14 @@ pub fn plan(observed: &Observed, findings: &[Finding], config: &Config, now: Tim
         .copied()
         .filter(|member| member.unproven_since().is_some())
         .filter(|member| member.is_reached() || member.is_about_to_be_ready())
-        // Without a restart nothing would come out differently.
-        .filter(|_| observed.host.seen().is_some())
+        // Without a change or a restart nothing would come out differently.
+        .filter(|_| observed.host.seen().is_some() || !draft.steps.is_empty())
         .filter(|member| !draft.moved.iter().any(|name| name == member.name()))
         .collect();
     if !draft.moved.is_empty()
         || (!unproven.is_empty() && config.delivery == DeliveryCheck::AfterRepair)
     {
-        let awaited = unproven.iter().filter(|member| !member.cluster.is_ready());
-        draft.restart_controllers(awaited.map(|member| key(NOT_READY, member)).collect());
+        draft.restart_controllers();
     }
     let proofs = examined
         .iter()
@@ -90,6 +89,10 @@ fn proof(member: &Member) -> Proof {
              default, where it is edited and seen to be put right; both are removed, and then the annotation {UNPROVEN}"
         ),
         cures: vec![key(DELIVERY_UNPROVEN, member)],
+        awaits: match member.is_about_to_be_ready() {
+            true => vec![key(NOT_READY, member)],
+            false => Vec::new(),
+        },
     }
 }
 
@@ -125,8 +128,7 @@ impl Draft<'_> {
 
     /// What keeps connections to members is restarted: it holds on to old addresses, and lets Works sleep that failed
     /// while a member was away.
-    /// `awaited`: members that are reached again, and reported as ready once the controllers have started anew.
-    fn restart_controllers(&mut self, awaited: Vec<FindingKey>) {
+    fn restart_controllers(&mut self) {
         let Some(host) = self.observed.host.seen() else {
             return;
         };
@@ -147,15 +149,11 @@ impl Draft<'_> {
                 }
                 Component::MetricsAdapter | Component::Estimator(_) => continue,
             };
-            let cures = match workload.component {
-                Component::ControllerManager => awaited.clone(),
-                _ => Vec::new(),
-            };
-            self.restart(workload, reason, cures);
+            self.restart(workload, reason);
         }
     }
 
-    fn restart(&mut self, workload: &Workload, reason: String, cures: Vec<FindingKey>) {
+    fn restart(&mut self, workload: &Workload, reason: String) {
         let object = &workload.object;
         let namespace = object.namespace.as_deref().unwrap_or_default();
         let action = Action::Restart {
@@ -168,7 +166,7 @@ impl Draft<'_> {
             action,
             reason,
             caution: None,
-            cures,
+            cures: Vec::new(),
         });
     }
 
@@ -436,7 +434,6 @@ impl Draft<'_> {
             self.restart(
                 workload,
                 "it reads its kubeconfig only when it starts".to_owned(),
-                Vec::new(),
             );
         }
     }
