@@ -1,0 +1,147 @@
+//! What a scenario is, and on which backends it runs.
+
+use karmada_lab::{Availability, Backend, backends};
+use libtest_mimic::{Failed, Trial};
+
+/// A fact about the plugin, with what shows it.
+pub(crate) struct Scenario {
+    name: &'static str,
+    needs: &'static [Program],
+    pending: Option<&'static str>,
+    show: Show,
+}
+
+/// A program that some scenarios type commands of.
+#[derive(Debug, Clone, Copy)]
+pub(crate) enum Program {
+    /// `kubectl`.
+    Kubectl,
+    /// `docker`.
+    Docker,
+}
+
+enum Show {
+    Embedded(fn()),
+    Anywhere(fn(&Backend)),
+}
+
+impl Scenario {
+    /// A scenario that needs what only the embedded backend offers.
+    pub(crate) fn embedded(name: &'static str, show: fn()) -> Scenario {
+        Scenario {
+            name,
+            needs: &[],
+            pending: None,
+            show: Show::Embedded(show),
+        }
+    }
+
+    /// A scenario for every backend.
+    pub(crate) fn anywhere(name: &'static str, show: fn(&Backend)) -> Scenario {
+        Scenario {
+            name,
+            needs: &[],
+            pending: None,
+            show: Show::Anywhere(show),
+        }
+    }
+
+    /// The same with programs that must be on `PATH`.
+    pub(crate) fn needs(mut self, programs: &'static [Program]) -> Scenario {
+        self.needs = programs;
+        self
+    }
+
+    /// The same as a fact that does not hold yet, and why: shown as ignored, everywhere.
+    pub(crate) fn pending(mut self, why: &'static str) -> Scenario {
+        self.pending = Some(why);
+        self
+    }
+}
+
+/// A trial per scenario and backend, those of the slow backends last. What is missing shows as ignored with the reason;
+/// where `CI=true`, it fails.
+pub(crate) fn trials(scenarios: &[Scenario]) -> Vec<Trial> {
+    let mut trials = Vec::new();
+    for backend in backends() {
+        for scenario in scenarios {
+            trials.extend(scenario.on(&backend));
+        }
+    }
+    trials
+}
+
+impl Scenario {
+    fn on(&self, backend: &Backend) -> Option<Trial> {
+        let name = format!("{}::{}", backend.name, self.name);
+        let show: Box<dyn FnOnce() + Send> = match self.show {
+            Show::Embedded(show) if backend.name == EMBEDDED => Box::new(show),
+            Show::Embedded(_) => return None,
+            Show::Anywhere(show) => {
+                let backend = backend.clone();
+                Box::new(move || show(&backend))
+            }
+        };
+        let missing = self.needs.iter().find(|program| !program.is_there());
+        let absent = missing.map(|program| format!("no {}", program.file()));
+        if let Some(why) = self.pending {
+            return Some(ignored(name, why));
+        }
+        Some(match (&backend.availability, absent) {
+            (Availability::Missing(reason), _) => ignored(name, reason),
+            (Availability::Demanded(reason), _) => failing(name, reason.clone()),
+            (Availability::Available, Some(reason)) if in_ci() => failing(name, reason),
+            (Availability::Available, Some(reason)) => ignored(name, &reason),
+            (Availability::Available, None) => Trial::test(name, move || {
+                show();
+                Ok(())
+            }),
+        })
+    }
+}
+
+impl Program {
+    fn file(self) -> &'static str {
+        match self {
+            Program::Kubectl => "kubectl",
+            Program::Docker => "docker",
+        }
+    }
+
+    fn is_there(self) -> bool {
+        let path = std::env::var_os("PATH").unwrap_or_default();
+        std::env::split_paths(&path).any(|folder| folder.join(self.file()).is_file())
+    }
+}
+
+fn ignored(name: String, reason: &str) -> Trial {
+    Trial::test(name, || Ok(()))
+        .with_kind(reason)
+        .with_ignored_flag(true)
+}
+
+fn failing(name: String, reason: String) -> Trial {
+    Trial::test(name, move || Err(Failed::from(reason)))
+}
+
+fn in_ci() -> bool {
+    std::env::var("CI").is_ok_and(|value| value == "true")
+}
+
+const EMBEDDED: &str = "embedded";
+
+/// Scenarios of the embedded backend, named like the functions that show them.
+macro_rules! embedded {
+    ($($name:ident),* $(,)?) => {
+        vec![$($crate::scenario::Scenario::embedded(stringify!($name), $name)),*]
+    };
+}
+
+/// Scenarios of every backend, named like the functions that show them.
+macro_rules! anywhere {
+    ($($name:ident),* $(,)?) => {
+        vec![$($crate::scenario::Scenario::anywhere(stringify!($name), $name)),*]
+    };
+}
+
+pub(crate) use {anywhere, embedded};

@@ -1,0 +1,38 @@
+//! The scenarios, a file per theme.
+
+mod bad_input;
+mod consent;
+mod credentials;
+mod delivery;
+mod faults;
+mod field_report;
+mod flavours;
+mod identity;
+mod interruption;
+mod output;
+mod promises;
+mod states;
+mod undo;
+
+use crate::scenario::Scenario;
+
+pub(crate) fn all() -> Vec<Scenario> {
+    [
+        field_report::scenarios(),
+        delivery::scenarios(),
+        flavours::scenarios(),
+        states::scenarios(),
+        identity::scenarios(),
+        consent::scenarios(),
+        credentials::scenarios(),
+        output::scenarios(),
+        bad_input::scenarios(),
+        faults::scenarios(),
+        interruption::scenarios(),
+        undo::scenarios(),
+        promises::scenarios(),
+    ]
+    .into_iter()
+    .flatten()
+    .collect()
+}

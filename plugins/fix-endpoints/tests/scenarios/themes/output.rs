@@ -1,0 +1,254 @@
+//! What is printed, where, and in which form.
+
+use karmada_lab::{Backend, Federation, Lab, Spec};
+use serde_json::{Value, json};
+
+use crate::plugin::Plugin;
+use crate::scenario::{Scenario, anywhere, embedded};
+use crate::state::{self, secret_path};
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    let mut scenarios = anywhere![
+        prints_json_as_the_schema_has_it,
+        prints_the_same_in_yaml,
+        prints_only_names_when_asked,
+        prints_more_columns_when_wide,
+        keeps_the_report_on_stdout_and_the_talk_on_stderr,
+        exits_alike_in_every_format,
+    ];
+    scenarios.extend(embedded![
+        prints_json_of_a_repair_as_the_schema_has_it,
+        is_not_disturbed_by_a_reader_that_has_gone,
+        says_that_the_report_could_not_be_printed,
+        colours_nothing_away_from_a_terminal,
+        shows_control_characters_escaped,
+        keeps_secrets_out_of_backups,
+        keeps_backups_private,
+        orders_members_by_name,
+        names_no_home_folder_as_an_error,
+    ]);
+    scenarios
+}
+
+/// Checks a report against the published schema.
+#[track_caller]
+fn fits_the_schema(report: &Value) {
+    let schema: Value = serde_json::from_str(SCHEMA).unwrap();
+    let mut compiler = boon::Compiler::new();
+    compiler.add_resource("report.schema.json", schema).unwrap();
+    let mut schemas = boon::Schemas::new();
+    let schema = compiler
+        .compile("report.schema.json", &mut schemas)
+        .unwrap();
+    if let Err(error) = schemas.validate(report, schema) {
+        panic!("{error:#}\n{report:#}");
+    }
+}
+
+const SCHEMA: &str = include_str!("../../../../../docs/report.schema.json");
+
+fn start(backend: &Backend) -> Box<dyn Lab> {
+    backend.start(Spec::default()).unwrap()
+}
+
+fn prints_json_as_the_schema_has_it(backend: &Backend) {
+    let lab = start(backend);
+    let context = lab.spec().host.context();
+    let said = Plugin::on(&*lab)
+        .args(&["-o", "json", "--host-context", &context])
+        .run();
+    said.exits(1);
+    let report = said.json();
+    fits_the_schema(&report);
+    assert_eq!(report["schemaVersion"], 1);
+    assert_eq!(report["verdict"], "faulty");
+    assert_eq!(report["exitCode"], 1);
+}
+
+fn prints_json_of_a_repair_as_the_schema_has_it() {
+    let federation = Federation::start(Spec::default()).unwrap();
+    let said = Plugin::with_host(&federation).args(&["-o", "json"]).run();
+    said.exits(0);
+    let report = said.json();
+    fits_the_schema(&report);
+    assert_eq!(report["verdict"], "repaired");
+    let said = Plugin::on(&federation).args(&["-o", "json"]).run();
+    fits_the_schema(&said.json());
+    assert_eq!(said.json()["verdict"], "healthy");
+    let backup = report["backup"].as_str().unwrap();
+    let said = Plugin::with_host(&federation)
+        .args(&["-o", "json", "--undo", backup])
+        .run();
+    fits_the_schema(&said.json());
+    assert_eq!(said.json()["verdict"], "undone", "{said}");
+}
+
+fn prints_the_same_in_yaml(backend: &Backend) {
+    let lab = start(backend);
+    let json = Plugin::on(&*lab).args(&["-o", "json"]).run();
+    let yaml = Plugin::on(&*lab).args(&["-o", "yaml"]).run();
+    yaml.exits(1);
+    let mut reports = [json.json(), serde_saphyr::from_str(&yaml.stdout).unwrap()];
+    for report in &mut reports {
+        // Times differ, in the steps' annotations too.
+        report["time"] = Value::Null;
+        report["steps"] = json!(report["steps"].as_array().unwrap().len());
+    }
+    assert_eq!(reports[0], reports[1]);
+}
+
+fn prints_only_names_when_asked(backend: &Backend) {
+    let lab = start(backend);
+    let said = Plugin::on(&*lab).args(&["-o", "name"]).run();
+    said.exits(1);
+    assert_eq!(said.stdout, "cluster/cluster-a\ncluster/cluster-b\n");
+}
+
+fn prints_more_columns_when_wide(backend: &Backend) {
+    let lab = start(backend);
+    let heading = |arguments: &[&str]| {
+        let said = Plugin::on(&*lab).args(arguments).run();
+        said.stdout
+            .lines()
+            .next()
+            .unwrap()
+            .split_whitespace()
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    assert_eq!(
+        heading(&[]),
+        ["CLUSTER", "MODE", "READY", "ENDPOINT", "STATUS"]
+    );
+    let wide = heading(&["-o", "wide"]);
+    assert_eq!(wide[..5], heading(&[]));
+    assert_eq!(
+        wide[5..],
+        ["REASON", "CONTAINER", "ADDRESS", "CERTIFICATE-NAMES"]
+    );
+}
+
+fn keeps_the_report_on_stdout_and_the_talk_on_stderr(backend: &Backend) {
+    let lab = start(backend);
+    let said = Plugin::with_host(&*lab).run();
+    said.exits(0)
+        .does_not_report("backup:")
+        .does_not_report("waiting")
+        .tells("backup: ")
+        .does_not_tell("CLUSTER");
+}
+
+fn exits_alike_in_every_format(backend: &Backend) {
+    let lab = start(backend);
+    for format in ["table", "wide", "json", "yaml", "name"] {
+        Plugin::on(&*lab).args(&["-o", format]).run().exits(1);
+    }
+}
+
+fn is_not_disturbed_by_a_reader_that_has_gone() {
+    let federation = Federation::start(Spec::default()).unwrap();
+    let (reader, writer) = std::io::pipe().unwrap();
+    drop(reader);
+    Plugin::with_host(&federation)
+        .run_into(writer)
+        .exits(0)
+        .does_not_tell("error");
+    assert!(state::is_ready(&federation, "cluster-a"));
+}
+
+fn says_that_the_report_could_not_be_printed() {
+    let federation = Federation::start(Spec::default()).unwrap();
+    let full = std::fs::File::options()
+        .write(true)
+        .open("/dev/full")
+        .unwrap();
+    Plugin::on(&federation).run_into(full).tells("error: ");
+}
+
+fn colours_nothing_away_from_a_terminal() {
+    let federation = Federation::start(Spec::default()).unwrap();
+    let said = Plugin::on(&federation).without("NO_COLOR").run();
+    assert!(
+        !said.stdout.contains('\u{1b}') && !said.stderr.contains('\u{1b}'),
+        "{said}"
+    );
+}
+
+/// Whoever may write the status of a member must not write on the terminal of who reads it.
+fn shows_control_characters_escaped() {
+    let federation = Federation::start(Spec::default()).unwrap();
+    let url = "https://172.20.0.77:6443/\u{202e}x";
+    state::set_endpoint(&federation, "cluster-a", url);
+    let said = Plugin::on(&federation).run();
+    assert!(
+        !said.stdout.contains('\u{202e}') && !said.stdout.contains('\u{1b}'),
+        "{said}"
+    );
+}
+
+/// The backup of a secret holds what is changed, and no token.
+fn keeps_secrets_out_of_backups() {
+    let mut spec = Spec::default();
+    spec.members[0].secret_kubeconfig = Some(String::new());
+    let federation = Federation::start(spec).unwrap();
+    let said = Plugin::with_host(&federation).args(&["-o", "json"]).run();
+    said.exits(0);
+    let backup = std::fs::read_to_string(said.json()["backup"].as_str().unwrap()).unwrap();
+    for secret in federation
+        .secrets()
+        .iter()
+        .filter(|secret| !secret.is_empty())
+    {
+        assert!(!backup.contains(secret), "a secret is in the backup");
+    }
+    assert!(
+        federation
+            .control_plane()
+            .read(&secret_path("cluster-a"))
+            .unwrap()["data"]["token"]
+            .is_string()
+    );
+}
+
+fn keeps_backups_private() {
+    use std::os::unix::fs::PermissionsExt;
+    let federation = Federation::start(Spec::default()).unwrap();
+    let folder = federation.directory().join("kept/here");
+    let said = Plugin::with_host(&federation)
+        .args(&["-o", "json", "--backup-dir", folder.to_str().unwrap()])
+        .run();
+    said.exits(0);
+    let report = said.json();
+    let backup = std::path::Path::new(report["backup"].as_str().unwrap());
+    assert_eq!(backup.parent(), Some(folder.as_path()));
+    let mode = |path: &std::path::Path| path.metadata().unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(backup), mode(&folder)), (0o600, 0o700));
+}
+
+fn orders_members_by_name() {
+    let mut spec = Spec::default();
+    spec.members.reverse();
+    let federation = Federation::start(spec).unwrap();
+    let said = Plugin::on(&federation).args(&["-o", "json"]).run();
+    let report = said.json();
+    let names: Vec<&str> = report["subjects"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .filter_map(|subject| subject["name"].as_str())
+        .collect();
+    assert_eq!(names, ["cluster-a", "cluster-b"]);
+}
+
+fn names_no_home_folder_as_an_error() {
+    let federation = Federation::start(Spec::default()).unwrap();
+    Plugin::on(&federation)
+        .without("HOME")
+        .without("XDG_STATE_HOME")
+        .args(&["--yes"])
+        .run()
+        .exits(1)
+        .tells("there is no folder for the backup")
+        .tells("--backup-dir");
+    assert_eq!(federation.writes(), []);
+}

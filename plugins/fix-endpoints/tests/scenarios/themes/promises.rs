@@ -1,0 +1,194 @@
+//! What the documents promise.
+
+use std::collections::BTreeSet;
+use std::path::Path;
+
+use karmada_lab::{Federation, Lab, Spec, User, Works};
+use serde_json::{Value, json};
+
+use crate::page;
+use crate::plugin::Plugin;
+use crate::scenario::{Scenario, embedded};
+use crate::state;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    embedded![
+        explains_every_finding,
+        explains_no_finding_that_is_not_there,
+        needs_no_more_rights_than_are_published,
+        needs_every_right_that_is_published_of_the_control_plane,
+    ]
+}
+
+/// The codes of findings: words with dashes in quotes, in the files that make findings.
+fn codes() -> BTreeSet<String> {
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
+    let mut codes = BTreeSet::new();
+    for text in texts(&source) {
+        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
+        if text.contains("Severity::") {
+            codes.extend(
+                text.split('"')
+                    .filter(|word| is_code(word))
+                    .map(str::to_owned),
+            );
+        }
+    }
+    codes
+}
+
+fn is_code(word: &str) -> bool {
+    let edges = [word.chars().next(), word.chars().last()];
+    word.contains('-')
+        && edges
+            .iter()
+            .all(|edge| edge.is_some_and(|letter| letter != '-'))
+        && word
+            .chars()
+            .all(|letter| letter.is_ascii_lowercase() || letter == '-')
+        && !NO_CODES.contains(&word)
+}
+
+/// Names of other things.
+const NO_CODES: &[&str] = &[
+    "fix-endpoints",
+    "karmada-cluster",
+    "karmada-impersonator",
+    "karmada-system",
+    "kebab-case",
+];
+
+/// The Rust files of a folder that hold no tests alone.
+fn texts(folder: &Path) -> Vec<String> {
+    let mut texts = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            texts.extend(self::texts(&path));
+        } else if path.extension().is_some_and(|kind| kind == "rs") && !path.ends_with("tests.rs") {
+            texts.push(std::fs::read_to_string(&path).unwrap());
+        }
+    }
+    texts
+}
+
+fn explains_every_finding() {
+    let (codes, explained) = (codes(), page::explained());
+    assert!(codes.len() > 20, "{codes:?}");
+    let missing: Vec<&String> = codes
+        .iter()
+        .filter(|code| !explained.contains(&code.as_str()))
+        .collect();
+    assert!(
+        missing.is_empty(),
+        "docs/fix-endpoints.md explains no {missing:?}"
+    );
+}
+
+fn explains_no_finding_that_is_not_there() {
+    let codes = codes();
+    let gone: Vec<&str> = page::explained()
+        .into_iter()
+        .filter(|code| !codes.contains(*code))
+        .collect();
+    assert!(
+        gone.is_empty(),
+        "docs/fix-endpoints.md explains {gone:?}, which no diagnosis finds"
+    );
+}
+
+const CONTROL_PLANE: &str = include_str!("../../../../../docs/rbac/fix-endpoints.yaml");
+const HOST: &str = include_str!("../../../../../docs/rbac/fix-endpoints-host.yaml");
+const MEMBER: &str = include_str!("../../../../../docs/rbac/fix-endpoints-member.yaml");
+
+fn documents(yaml: &str) -> Vec<Value> {
+    yaml.split("\n---\n")
+        .map(|document| serde_saphyr::from_str(document).unwrap())
+        .collect()
+}
+
+/// Creates the objects of a manifest.
+fn grant(cluster: &dyn karmada_lab::Cluster, manifest: &[Value]) {
+    for object in manifest {
+        let kind = object["kind"].as_str().unwrap().to_lowercase();
+        let place = match object["metadata"]["namespace"].as_str() {
+            Some(namespace) => format!("namespaces/{namespace}/"),
+            None => String::new(),
+        };
+        let path = format!("/apis/rbac.authorization.k8s.io/v1/{place}{kind}s");
+        cluster.create(&path, object).unwrap();
+    }
+}
+
+/// A federation in which jane has these rights and those that are published for host and members.
+fn janes(control_plane: &[Value]) -> Federation {
+    let federation = Federation::start(Spec {
+        works: Works::Awake,
+        ..Spec::default()
+    })
+    .unwrap();
+    let lab: &dyn Lab = &federation;
+    grant(&*lab.control_plane(), control_plane);
+    grant(&*lab.host(), &documents(HOST));
+    for member in &lab.spec().members {
+        grant(&*lab.member(member.name()), &documents(MEMBER));
+    }
+    federation
+}
+
+/// The plugin as jane runs it, with consent and access to the host.
+fn jane(federation: &Federation) -> Plugin {
+    let kubeconfig = |cluster: karmada_lab::Administrator<'_>| {
+        let path = cluster.kubeconfig_for(User::new("jane", &[])).unwrap();
+        path.display().to_string()
+    };
+    Plugin::with_host(federation)
+        .env("KUBECONFIG", kubeconfig(federation.control_plane()))
+        .args(&[
+            "--host-kubeconfig",
+            &kubeconfig(federation.host()),
+            "--timeout",
+            "10s",
+        ])
+}
+
+fn needs_no_more_rights_than_are_published() {
+    let federation = janes(&documents(CONTROL_PLANE));
+    let said = jane(&federation).run();
+    said.exits(0).reports("Repaired, and proven");
+    let refused: Vec<String> = federation
+        .requests()
+        .into_iter()
+        .filter(|request| {
+            !request.own && request.status == Some(403) && !request.path.contains("/proxy/")
+        })
+        .map(|request| format!("{} {} {}", request.server, request.method, request.path))
+        .collect();
+    assert_eq!(refused, [""; 0]);
+    let backup = said.line_with("backup: ").trim_start_matches("backup: ");
+    jane(&federation).args(&["--undo", backup]).run().exits(0);
+    assert!(state::endpoint(&federation, "cluster-a").starts_with("https://0.0.0.0:"));
+}
+
+/// Without the right to patch clusters, nothing is written and it is said so; without the secrets, they stay unknown.
+fn needs_every_right_that_is_published_of_the_control_plane() {
+    let mut without_patch = documents(CONTROL_PLANE);
+    for object in &mut without_patch {
+        for rule in object["rules"].as_array_mut().into_iter().flatten() {
+            if rule["resources"] == json!(["clusters"]) {
+                rule["verbs"] = json!(["list", "get"]);
+            }
+        }
+    }
+    let federation = janes(&without_patch);
+    let said = jane(&federation).run();
+    said.exits(4).tells("forbidden").does_not_report("Repaired");
+
+    let mut without_secrets = documents(CONTROL_PLANE);
+    without_secrets.retain(|object| object["metadata"]["namespace"].is_null());
+    let federation = janes(&without_secrets);
+    jane(&federation)
+        .run()
+        .exits(3)
+        .reports("credentials-unreadable");
+}
