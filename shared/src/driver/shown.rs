@@ -61,6 +61,11 @@ impl Shown {
     }
 
     pub(crate) fn diagnosis(&mut self, overview: Overview, findings: &[Finding]) {
+        let before = if self.report.subjects.is_empty() {
+            ""
+        } else {
+            "\n"
+        };
         self.report.findings = findings.to_vec();
         self.report.subjects = report::subjects(&overview);
         if self.is_for_a_person() {
@@ -71,7 +76,7 @@ impl Shown {
             } else {
                 "\n"
             };
-            io::report(&format!("{table}{between}{findings}"));
+            io::report(&format!("{before}{table}{between}{findings}"));
         }
     }
 
