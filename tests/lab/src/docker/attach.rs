@@ -33,6 +33,11 @@ impl Daemon {
             mode if mode.starts_with("container:") => return Err(Failure::shared_namespace()),
             _ => {}
         }
+        match network.driver.as_str() {
+            "host" => return Err(Failure::host_network()),
+            "null" => return Err(Failure::private_network()),
+            _ => {}
+        }
         let lenient = self.engine == Engine::V20 && !target.state.has_addresses();
         let address = match wish.address.as_deref().filter(|text| !text.is_empty()) {
             None => None,

@@ -117,6 +117,42 @@ impl Failure {
         )
     }
 
+    pub(crate) fn host_network() -> Self {
+        Self::new(
+            400,
+            "container cannot be disconnected from host network or connected to host network",
+        )
+    }
+
+    /// A container in a state that the request does not fit: `id` is its ID, `state` as in `is not running`.
+    pub(crate) fn wrong_state(engine: Engine, status: u16, id: &str, state: &str) -> Self {
+        let container = if engine == Engine::V20 {
+            "Container"
+        } else {
+            "container"
+        };
+        Self::new(status, format!("{container} {id} {state}"))
+    }
+
+    pub(crate) fn name_in_use(name: &str, id: &str) -> Self {
+        Self::new(
+            409,
+            format!(
+                "Conflict. The container name \"/{name}\" is already in use by container \"{id}\". You have to remove (or rename) that container to be able to reuse that name."
+            ),
+        )
+    }
+
+    pub(crate) fn port_in_use(container: &str, address: &str, port: u16) -> Self {
+        let endpoint = crate::random::hexadecimal(64);
+        Self::new(
+            500,
+            format!(
+                "driver failed programming external connectivity on endpoint {container} ({endpoint}): Bind for {address}:{port} failed: port is already allocated"
+            ),
+        )
+    }
+
     pub(crate) fn shared_namespace() -> Self {
         Self::new(
             400,

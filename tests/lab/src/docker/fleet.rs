@@ -111,6 +111,9 @@ pub(crate) fn stranger(
     network: &str,
     bindings: Vec<Binding>,
 ) -> Result<(), Failure> {
+    if let Ok(known) = daemon.container(name) {
+        return Err(Failure::name_in_use(name, &known.id));
+    }
     let mut stranger = container(name, network, BTreeMap::new());
     stranger.bindings = bindings;
     add(daemon, stranger, None)

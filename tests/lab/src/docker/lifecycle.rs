@@ -17,7 +17,8 @@ impl Daemon {
             }
             State::Created | State::Exited => {}
         }
-        if let Err(failure) = self.take_addresses(&container) {
+        let ready = self.take_addresses(&container);
+        if let Err(failure) = ready.and_then(|()| self.bind_ports(&container)) {
             self.release(&container.id);
             let failed = self.container_mut(&container.id)?;
             failed.error.clone_from(&failure.message);
@@ -69,20 +70,17 @@ impl Daemon {
 
     /// `POST /containers/{id}/pause`.
     pub(crate) fn pause(&mut self, reference: &str) -> Result<(), Failure> {
+        let engine = self.engine;
         let container = self.container_mut(reference)?;
         match container.state {
             State::Running => container.state = State::Paused,
-            State::Paused => {
-                return Err(Failure::new(
-                    409,
-                    format!("container {} is already paused", container.id),
-                ));
-            }
-            _ => {
-                return Err(Failure::new(
-                    409,
-                    format!("container {} is not running", container.id),
-                ));
+            state => {
+                let state = if state == State::Paused {
+                    "is already paused"
+                } else {
+                    "is not running"
+                };
+                return Err(Failure::wrong_state(engine, 409, &container.id, state));
             }
         }
         Ok(())
@@ -90,12 +88,11 @@ impl Daemon {
 
     /// `POST /containers/{id}/unpause`.
     pub(crate) fn unpause(&mut self, reference: &str) -> Result<(), Failure> {
+        let engine = self.engine;
         let container = self.container_mut(reference)?;
         if container.state != State::Paused {
-            return Err(Failure::new(
-                409,
-                format!("container {} is not paused", container.id),
-            ));
+            let state = "is not paused";
+            return Err(Failure::wrong_state(engine, 500, &container.id, state));
         }
         container.state = State::Running;
         Ok(())
@@ -133,6 +130,28 @@ impl Daemon {
         }
         for name in &names {
             let _ = self.start(name);
+        }
+    }
+
+    fn bind_ports(&self, container: &Container) -> Result<(), Failure> {
+        let running = self
+            .containers
+            .iter()
+            .filter(|other| other.state.has_addresses());
+        let taken: Vec<u16> = running
+            .flat_map(|other| other.bindings.iter().map(|binding| binding.host_port))
+            .collect();
+        match container
+            .bindings
+            .iter()
+            .find(|binding| taken.contains(&binding.host_port))
+        {
+            None => Ok(()),
+            Some(binding) => {
+                let (address, port) = (&binding.host_address, binding.host_port);
+                let failure = Failure::port_in_use(&container.name, address, port);
+                Err(failure.at_start(self.engine))
+            }
         }
     }
 

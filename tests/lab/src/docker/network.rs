@@ -233,7 +233,7 @@ impl Daemon {
                 ),
             )
         })?;
-        if subnet.addr() != subnet.network() {
+        if subnet.addr() != subnet.network() && self.engine != Engine::V20 {
             let trunc = subnet.trunc();
             return Err(Failure::new(
                 400,
@@ -251,7 +251,7 @@ impl Daemon {
                 format!("{prefix}Pool overlaps with other one on this address space"),
             ));
         }
-        Ok(subnet)
+        Ok(subnet.trunc())
     }
 
     fn next_pool(&self) -> Result<Ipv4Net, Failure> {

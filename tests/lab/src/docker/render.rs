@@ -3,7 +3,7 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 
-use super::daemon::{Container, Daemon, Endpoint, State};
+use super::daemon::{Container, Daemon, Endpoint, Engine, State};
 use super::network::Network;
 use crate::api::table::age;
 
@@ -101,12 +101,16 @@ impl Daemon {
                 (container.id.clone(), shown)
             })
             .collect();
-        json!({
+        let mut view = json!({
             "Name": network.name, "Id": network.id, "Created": network.created, "Scope": "local", "Driver": network.driver,
-            "EnableIPv4": true, "EnableIPv6": false, "IPAM": {"Driver": "default", "Options": if network.is_predefined() { Value::Null } else { json!({}) }, "Config": config},
+            "EnableIPv6": false, "IPAM": {"Driver": "default", "Options": if network.is_predefined() { Value::Null } else { json!({}) }, "Config": config},
             "Internal": network.internal, "Attachable": false, "Ingress": false, "ConfigFrom": {"Network": ""},
             "ConfigOnly": false, "Containers": containers, "Options": network.options, "Labels": network.labels,
-        })
+        });
+        if self.engine == Engine::V28 {
+            view["EnableIPv4"] = json!(true);
+        }
+        view
     }
 
     fn endpoints(&self, container: &Container) -> Map<String, Value> {
@@ -150,10 +154,14 @@ impl Daemon {
         } else {
             json!(endpoint.driver_options)
         };
-        let aliases = if endpoint.aliases.is_empty() {
+        let mut aliases = endpoint.aliases.clone();
+        if self.engine == Engine::V20 && network.is_some_and(|network| !network.is_predefined()) {
+            aliases.extend(container.id.get(..12).map(str::to_owned));
+        }
+        let aliases = if aliases.is_empty() {
             Value::Null
         } else {
-            json!(endpoint.aliases)
+            json!(aliases)
         };
         let mut view = json!({
             "IPAMConfig": ipam, "Links": null, "Aliases": aliases, "MacAddress": endpoint.address.map(mac).unwrap_or_default(),
@@ -163,10 +171,10 @@ impl Daemon {
             "IPPrefixLen": prefix.map_or(0, |subnet| subnet.prefix_len()), "IPv6Gateway": "", "GlobalIPv6Address": "",
             "GlobalIPv6PrefixLen": 0,
         });
-        if self.engine != super::daemon::Engine::V20 {
+        if self.engine != Engine::V20 {
             view["DNSNames"] = json!([container.name, container.id.get(..12)]);
         }
-        if self.engine == super::daemon::Engine::V28 {
+        if self.engine == Engine::V28 {
             view["GwPriority"] = json!(endpoint.gateway_priority);
         }
         view

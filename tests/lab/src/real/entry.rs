@@ -16,6 +16,7 @@ pub(crate) fn enter() -> Option<ExitCode> {
     if is_inside() || lists || parts::missing().is_some() {
         return None;
     }
+    sweep();
     let program = std::env::current_exe().ok()?;
     // Comes back only if there is no unshare, in which case the real backend is missing.
     let _ = Command::new("unshare")
@@ -28,6 +29,26 @@ pub(crate) fn enter() -> Option<ExitCode> {
     None
 }
 
+/// Removes the control groups of programs that were killed.
+fn sweep() {
+    let folders = |path: &Path| {
+        let entries = std::fs::read_dir(path).into_iter().flatten().flatten();
+        entries
+            .map(|entry| entry.path())
+            .filter(|path| path.is_dir())
+    };
+    for group in folders(Path::new("/sys/fs/cgroup")).flat_map(|hierarchy| folders(&hierarchy)) {
+        let name = group.file_name().and_then(|name| name.to_str());
+        let program = name.and_then(|name| name.strip_prefix(GROUP));
+        if program.is_some_and(|id| !Path::new("/proc").join(id).exists()) {
+            for group in folders(&group).chain([group]) {
+                // One that is in use stays.
+                let _ = std::fs::remove_dir(group);
+            }
+        }
+    }
+}
+
 /// Whether this program runs in namespaces of its own.
 pub(super) fn is_inside() -> bool {
     std::env::var_os(INSIDE).is_some()
@@ -35,7 +56,7 @@ pub(super) fn is_inside() -> bool {
 
 /// The parent of the containers' control groups, unique on the machine.
 pub(super) fn control_group() -> String {
-    format!("/karmada-lab-{}", std::env::var(INSIDE).unwrap_or_default())
+    format!("/{GROUP}{}", std::env::var(INSIDE).unwrap_or_default())
 }
 
 /// Where everything is kept: a file system in memory that nobody else sees.
@@ -54,6 +75,8 @@ pub(super) const NAMESPACES: &[&str] = &[
 ];
 /// The first argument of a program that is to be a node.
 pub(super) const NODE: &str = "karmada-lab-node";
+/// The name of a control group, before the number of the program.
+const GROUP: &str = "karmada-lab-";
 const INSIDE: &str = "KARMADA_LAB_INSIDE";
 const SCRATCH: &str = "/run/karmada-lab";
 /// Process 1 of the namespaces: it ends everything with the program, and removes the control groups that outlive them.

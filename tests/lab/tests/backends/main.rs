@@ -7,6 +7,7 @@ use std::process::ExitCode;
 use karmada_lab::{Availability, Backend, Lab, Spec, backends};
 use libtest_mimic::{Arguments, Trial};
 
+mod docker;
 mod karmada;
 
 fn main() -> ExitCode {
@@ -19,6 +20,7 @@ fn main() -> ExitCode {
         .flat_map(|backend| {
             karmada::SCENARIOS
                 .iter()
+                .chain(docker::SCENARIOS)
                 .map(|scenario| trial(backend, scenario))
         })
         .collect();

@@ -99,9 +99,13 @@ pub(crate) fn repaired() -> Federation {
     .unwrap();
     repair(&federation);
     assert!(federation.wait_ready("cluster-a", SOON));
-    let role = "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings/karmada-impersonator";
+    let rbac = "/apis/rbac.authorization.k8s.io/v1";
     assert!(federation.wait_for(SOON, |federation| {
-        federation.member("cluster-a").read(role).is_ok()
+        let delivered = |resource: &str| {
+            let path = format!("{rbac}/{resource}/karmada-impersonator");
+            federation.member("cluster-a").read(&path).is_ok()
+        };
+        delivered("clusterroles") && delivered("clusterrolebindings")
     }));
     federation
 }
