@@ -12,13 +12,13 @@ use karmada_repair::cluster::client::{ClusterClient, DryRun, List, PatchKind, Pr
 use karmada_repair::cluster::request_error::RequestError;
 use karmada_repair::driver::{ProofResult, Until};
 use karmada_repair::karmada::Cluster;
-use karmada_repair::plan::annotation_path;
+use karmada_repair::plan::{annotation_path, set_annotation};
 use karmada_repair::text::seconds;
 use serde_json::{Value, json};
 
 use crate::observed::{Member, Observed, UNPROVEN};
 
-/// Proves delivery to a member, and when it passed takes off the note that it was unproven.
+/// Proves delivery to a member. The note that it is unproven is taken off when the proof passed, and set when it failed.
 pub async fn prove_member(
     access: &Access,
     observed: &Observed,
@@ -30,25 +30,38 @@ pub async fn prove_member(
     };
     let selected: Vec<&str> = observed.members.iter().map(Member::name).collect();
     let result = prove(access, &member.cluster, &selected, until).await;
-    let (ProofResult::Passed(_), Some(since)) = (&result, member.unproven_since()) else {
-        return result;
+    let change = match (&result, member.unproven_since()) {
+        (ProofResult::Passed(_), Some(since)) => json!([
+            {"op": "test", "path": annotation_path(UNPROVEN), "value": since},
+            {"op": "remove", "path": annotation_path(UNPROVEN)}
+        ]),
+        (ProofResult::Failed(_), None) => noted(member),
+        _ => return result,
     };
-    let path = annotation_path(UNPROVEN);
-    let take_off = json!([
-        {"op": "test", "path": path, "value": since},
-        {"op": "remove", "path": path}
-    ]);
     let object = member.cluster.reference().path();
-    match access
-        .control_plane()
-        .patch(&object, PatchKind::Json, &take_off, DryRun::Off)
-        .await
-    {
-        Ok(_) => result,
-        Err(error) => ProofResult::Failed(format!(
+    match (
+        access
+            .control_plane()
+            .patch(&object, PatchKind::Json, &change, DryRun::Off)
+            .await,
+        result,
+    ) {
+        (Ok(_), result) => result,
+        (Err(error), ProofResult::Failed(why)) => ProofResult::Failed(format!(
+            "{why}; the annotation {UNPROVEN}, by which later runs would know, could not be set: {error}"
+        )),
+        (Err(error), _) => ProofResult::Failed(format!(
             "workloads are delivered, but the annotation {UNPROVEN} could not be removed: {error}"
         )),
     }
+}
+
+/// The patch by which later runs know that a member did not get what it should.
+fn noted(member: &Member) -> Value {
+    let now = clock::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string();
+    let present = !member.cluster.metadata.annotations.is_empty();
+    let (patch, _) = set_annotation(UNPROVEN, present, None, &now);
+    serde_json::to_value(patch).unwrap_or_default()
 }
 
 /// Delivers to a member and looks. Whatever was written is removed on both sides, also when a signal is heard.

@@ -498,8 +498,8 @@ fn of_delivery(
         DeliveryCheck::AfterRepair | DeliveryCheck::Always => Severity::Error,
     };
     let message = format!(
-        "the way to it was changed ({since}), and since then it was not proven that workloads are delivered to it: \
-         controllers keep connections to old addresses until they restart"
+        "since {since}, when the way to it was changed or a delivery check failed, it was not proven that workloads are \
+         delivered to it: controllers keep connections to old addresses until they restart"
     );
     let own = &observed.control_plane.own_command;
     let name = member.name();

@@ -86,7 +86,7 @@ fn proof(member: &Member) -> Proof {
         subject: Subject::cluster(name),
         summary: format!(
             "that workloads are delivered to {name}: a Work in karmada-es-{name} carries a ConfigMap to its namespace \
-             default, where it is edited and seen to be put right; both are removed, and then the annotation {UNPROVEN}"
+             default, where it is edited and seen to be put right; both are removed, and then the annotation {UNPROVEN}, which a failure sets"
         ),
         cures: vec![key(DELIVERY_UNPROVEN, member)],
         awaits: match member.is_about_to_be_ready() {

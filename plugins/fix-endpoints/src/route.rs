@@ -38,6 +38,13 @@ pub enum NoRoute<'a> {
     CannotJoin(&'a Container, &'static str),
     /// An address was tried from where the control plane dials, and nothing answered.
     NotAnswering(Box<Endpoint>, &'a Tried),
+    /// What the certificate names could not be read, and none of the addresses is on the home network.
+    NotRead {
+        /// The addresses that the member holds.
+        addresses: Vec<IpAddr>,
+        /// Why it could not be read.
+        reason: String,
+    },
     /// The certificate names none of the addresses.
     NotCertified {
         /// The addresses that the member holds.
@@ -107,17 +114,26 @@ pub fn best<'a>(
     match (ways.into_iter().next(), obstacle) {
         (Some((_, route)), _) => Ok(route),
         (None, Some(error)) => Err(error),
-        (None, None) => Err(NoRoute::NotCertified {
-            addresses: candidates
+        (None, None) => {
+            let addresses = candidates
                 .iter()
                 .filter_map(|way| way.endpoint.address())
-                .collect(),
-            names: around
-                .certificate
-                .seen()
-                .map(|certificate| certificate.names.clone())
-                .unwrap_or_default(),
-        }),
+                .collect();
+            Err(match around.certificate {
+                Part::Seen(certificate) => NoRoute::NotCertified {
+                    addresses,
+                    names: certificate.names.clone(),
+                },
+                Part::Absent => NoRoute::NotRead {
+                    addresses,
+                    reason: "nobody looked".to_owned(),
+                },
+                Part::Unreadable(reason) => NoRoute::NotRead {
+                    addresses,
+                    reason: reason.clone(),
+                },
+            })
+        }
     }
 }
 

@@ -107,7 +107,7 @@ impl Run<'_> {
         Ok(exit)
     }
 
-    /// A proof that passed ends findings of its own, so the last word is a new observation.
+    /// A proof ends or leaves findings of its own, so the last word is a new observation.
     async fn look_again<R: Repair>(
         &self,
         config: &R::Config,
@@ -115,10 +115,10 @@ impl Run<'_> {
         findings: Vec<Finding>,
         proofs: &[ProofResult],
     ) -> (R::Observed, Vec<Finding>) {
-        let passed = proofs
+        let tried = proofs
             .iter()
-            .any(|proof| matches!(proof, ProofResult::Passed(_)));
-        if !passed || self.interrupt.heard().is_some() {
+            .any(|proof| matches!(proof, ProofResult::Passed(_) | ProofResult::Failed(_)));
+        if !tried || self.interrupt.heard().is_some() {
             return (observed, findings);
         }
         match R::observe(self.access, config, Depth::Overview).await {

@@ -107,6 +107,18 @@ pub(super) fn of_block(
             endpoint.host(),
             endpoint.port()
         )),
+        Block::NoRoute(NoRoute::NotRead { addresses, reason }) => {
+            let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
+            about(
+                "certificate-unreadable",
+                Severity::Unknown,
+                format!(
+                    "whether its certificate names {} cannot be told, because it could not be read from here: {reason}",
+                    addresses.join(" or ")
+                ),
+            )
+            .hint(by_hand)
+        }
         Block::NoRoute(NoRoute::NotCertified { addresses, names }) => {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
             let recipe = match addresses.first() {
