@@ -52,7 +52,7 @@ impl Scenario {
         self
     }
 
-    /// The same as a fact that does not hold yet, and why: shown as ignored, everywhere.
+    /// The same as a fact that does not hold yet, and why: ignored unless asked for, everywhere.
     pub(crate) fn pending(mut self, why: &'static str) -> Scenario {
         self.pending = Some(why);
         self
@@ -84,18 +84,21 @@ impl Scenario {
         };
         let missing = self.needs.iter().find(|program| !program.is_there());
         let absent = missing.map(|program| format!("no {}", program.file()));
-        if let Some(why) = self.pending {
-            return Some(ignored(name, why));
-        }
         Some(match (&backend.availability, absent) {
             (Availability::Missing(reason), _) => ignored(name, reason),
             (Availability::Demanded(reason), _) => failing(name, reason.clone()),
             (Availability::Available, Some(reason)) if in_ci() => failing(name, reason),
             (Availability::Available, Some(reason)) => ignored(name, &reason),
-            (Availability::Available, None) => Trial::test(name, move || {
-                show();
-                Ok(())
-            }),
+            (Availability::Available, None) => {
+                let trial = Trial::test(name, move || {
+                    show();
+                    Ok(())
+                });
+                match self.pending {
+                    Some(why) => trial.with_kind(why).with_ignored_flag(true),
+                    None => trial,
+                }
+            }
         })
     }
 }

@@ -19,8 +19,6 @@ use crate::scenario::Scenario;
 pub(crate) fn all() -> Vec<Scenario> {
     [
         field_report::scenarios(),
-        delivery::scenarios(),
-        flavours::scenarios(),
         states::scenarios(),
         identity::scenarios(),
         consent::scenarios(),
@@ -31,6 +29,9 @@ pub(crate) fn all() -> Vec<Scenario> {
         interruption::scenarios(),
         undo::scenarios(),
         promises::scenarios(),
+        // Those with federations of their own last: a backend may take equal ones again.
+        delivery::scenarios(),
+        flavours::scenarios(),
     ]
     .into_iter()
     .flatten()

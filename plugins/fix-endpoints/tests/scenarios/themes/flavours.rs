@@ -1,24 +1,30 @@
 //! Every place in which a member or the control plane can run.
 
-use karmada_lab::{ClusterSpec, Endpoint, Engine, Federation, MemberSpec, Spec, Works};
+use karmada_lab::{
+    Backend, ClusterSpec, Endpoint, Engine, Federation, Lab, MemberSpec, Spec, Works,
+};
 use serde_json::json;
 
 use crate::plugin::Plugin;
 use crate::said::Said;
-use crate::scenario::{Scenario, embedded};
+use crate::scenario::{Scenario, anywhere, embedded};
 use crate::state::{self, secret_path};
 
 pub(super) fn scenarios() -> Vec<Scenario> {
-    embedded![
-        repairs_k3d_behind_a_load_balancer,
+    let mut scenarios = anywhere![
         repairs_k3d_without_a_load_balancer,
+        pins_the_control_plane_on_a_subnet_of_the_users,
+        repairs_kind_beside_k3d,
+        repairs_minikube_at_its_own_port,
+        rewrites_a_kubeconfig_in_the_secret,
+        removes_an_empty_kubeconfig_key,
+    ];
+    scenarios.extend(embedded![
+        repairs_k3d_behind_a_load_balancer,
         repairs_k3d_with_several_servers_and_agents,
         repairs_k3d_on_a_network_of_its_users_name,
         repairs_k3d_on_a_network_that_was_there_before,
-        pins_the_control_plane_on_a_subnet_of_the_users,
         repairs_kind_with_one_step_when_the_network_is_shared,
-        repairs_kind_beside_k3d,
-        repairs_minikube_at_its_own_port,
         repairs_a_container_that_no_tool_made,
         repairs_a_member_of_another_name_than_its_cluster,
         connects_every_node_of_the_host_cluster,
@@ -27,8 +33,6 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         repairs_on_docker_before_28,
         keeps_the_default_route_of_the_control_plane,
         warns_of_the_default_route_on_docker_before_28,
-        rewrites_a_kubeconfig_in_the_secret,
-        removes_an_empty_kubeconfig_key,
         leaves_a_garbage_kubeconfig_key_alone,
         takes_off_a_final_slash,
         takes_the_endpoint_from_the_command_line_without_docker,
@@ -39,7 +43,8 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         repairs_an_address_that_the_certificate_does_not_name,
         connects_what_shares_no_network,
         leaves_healthy_members_of_all_kinds_alone,
-    ]
+    ]);
+    scenarios
 }
 
 /// A federation of one member, whose Works are delivered as soon as it is Ready.
@@ -60,20 +65,28 @@ fn k3d(name: &str) -> MemberSpec {
 
 /// The endpoint becomes this, the member Ready, and a second run has nothing to do.
 #[track_caller]
-fn repairs(federation: &Federation, cluster: &str, endpoint: &str) -> Said {
-    let said = Plugin::with_host(federation).args(&["-o", "json"]).run();
+fn repairs(lab: &dyn Lab, cluster: &str, endpoint: &str) -> Said {
+    let said = Plugin::with_host(lab).args(&["-o", "json"]).run();
     said.exits(0);
-    assert_eq!(state::endpoint(federation, cluster), endpoint, "{said}");
+    assert_eq!(state::endpoint(lab, cluster), endpoint, "{said}");
     assert_eq!(said.json()["verdict"], "repaired", "{said}");
-    assert_eq!(federation.readiness(cluster).unwrap()["status"], "True");
-    federation.forget_requests();
-    Plugin::on(federation)
-        .args(&["--yes"])
+    assert!(state::is_ready(lab, cluster));
+    let before = state::of(lab);
+    Plugin::with_host(lab)
         .run()
         .exits(0)
         .reports("Nothing to repair.");
-    assert_eq!(federation.writes(), []);
+    state::is_same(&state::of(lab), &before, &said);
     said
+}
+
+/// The same on any backend, with the address that the member's server has at home.
+#[track_caller]
+fn repairs_at_home(backend: &Backend, member: MemberSpec) -> Box<dyn Lab> {
+    let lab = backend.start(awake(Spec::with_members([member]))).unwrap();
+    let endpoint = state::home_endpoint(&*lab, "one");
+    repairs(&*lab, "one", &endpoint);
+    lab
 }
 
 fn planned(federation: &Federation, arguments: &[&str]) -> Vec<String> {
@@ -99,9 +112,8 @@ fn repairs_k3d_behind_a_load_balancer() {
     repairs(&federation, "one", "https://172.20.0.3:6443");
 }
 
-fn repairs_k3d_without_a_load_balancer() {
-    let federation = with(k3d("one").no_load_balancer());
-    repairs(&federation, "one", "https://172.20.0.3:6443");
+fn repairs_k3d_without_a_load_balancer(backend: &Backend) {
+    repairs_at_home(backend, k3d("one").no_load_balancer());
 }
 
 fn repairs_k3d_with_several_servers_and_agents() {
@@ -142,12 +154,11 @@ fn repairs_k3d_on_a_network_that_was_there_before() {
     );
 }
 
-fn pins_the_control_plane_on_a_subnet_of_the_users() {
-    let federation = with(k3d("one").user_subnet());
-    repairs(&federation, "one", "https://172.20.0.3:6443");
-    let place = federation
+fn pins_the_control_plane_on_a_subnet_of_the_users(backend: &Backend) {
+    let lab = repairs_at_home(backend, k3d("one").user_subnet());
+    let place = lab
         .docker()
-        .inspect("k3d-karmada-host-server-0")
+        .inspect(&lab.spec().host.first_server())
         .unwrap();
     let pinned = &place["NetworkSettings"]["Networks"]["k3d-one"]["IPAMConfig"]["IPv4Address"];
     assert!(pinned.is_string(), "{place:#}");
@@ -172,18 +183,13 @@ fn repairs_kind_with_one_step_when_the_network_is_shared() {
     repairs(&federation, "one", &format!("https://{address}:6443"));
 }
 
-fn repairs_kind_beside_k3d() {
-    let federation = with(MemberSpec::kind("one").subnet("172.18.0.0/16"));
-    let address = federation
-        .docker()
-        .address("one-control-plane", "kind")
-        .unwrap();
-    repairs(&federation, "one", &format!("https://{address}:6443"));
+fn repairs_kind_beside_k3d(backend: &Backend) {
+    repairs_at_home(backend, MemberSpec::kind("one").subnet("172.18.0.0/16"));
 }
 
-fn repairs_minikube_at_its_own_port() {
-    let federation = with(MemberSpec::minikube("one"));
-    repairs(&federation, "one", "https://192.168.49.2:8443");
+fn repairs_minikube_at_its_own_port(backend: &Backend) {
+    let lab = repairs_at_home(backend, MemberSpec::minikube("one"));
+    assert!(state::endpoint(&*lab, "one").ends_with(":8443"));
 }
 
 /// A container without the labels of any tool, found by its published port and the CA that signed its certificate.
@@ -300,28 +306,19 @@ fn warns_of_the_default_route_on_docker_before_28() {
 }
 
 /// As the field report has it: a whole kubeconfig in the secret, with the address that does not work.
-fn rewrites_a_kubeconfig_in_the_secret() {
+fn rewrites_a_kubeconfig_in_the_secret(backend: &Backend) {
     let mut member = k3d("one");
     member.secret_kubeconfig = Some(KUBECONFIG.to_owned());
-    let federation = with(member);
-    let said = repairs(&federation, "one", "https://172.20.0.3:6443");
-    assert!(
-        steps(&said).contains(&"secret/karmada-cluster/one".to_owned()),
-        "{said}"
-    );
-    let text = kubeconfig_key(&federation).unwrap();
-    assert_eq!(
-        text,
-        KUBECONFIG.replace("{SERVER}", "https://172.20.0.3:6443")
-    );
+    let lab = repairs_at_home(backend, member);
+    let expected = KUBECONFIG.replace("{SERVER}", &state::endpoint(&*lab, "one"));
+    assert_eq!(kubeconfig_key(&*lab), Some(expected));
 }
 
-fn removes_an_empty_kubeconfig_key() {
+fn removes_an_empty_kubeconfig_key(backend: &Backend) {
     let mut member = k3d("one");
     member.secret_kubeconfig = Some(String::new());
-    let federation = with(member);
-    repairs(&federation, "one", "https://172.20.0.3:6443");
-    assert_eq!(kubeconfig_key(&federation), None);
+    let lab = repairs_at_home(backend, member);
+    assert_eq!(kubeconfig_key(&*lab), None);
 }
 
 fn leaves_a_garbage_kubeconfig_key_alone() {
@@ -332,11 +329,8 @@ fn leaves_a_garbage_kubeconfig_key_alone() {
     assert_eq!(kubeconfig_key(&federation).unwrap(), "\u{1}no kubeconfig");
 }
 
-fn kubeconfig_key(federation: &Federation) -> Option<String> {
-    let secret = federation
-        .control_plane()
-        .read(&secret_path("one"))
-        .unwrap();
+fn kubeconfig_key(lab: &dyn Lab) -> Option<String> {
+    let secret = lab.control_plane().read(&secret_path("one")).unwrap();
     let value = secret["data"]["kubeconfig"].as_str()?;
     let bytes = base64::Engine::decode(&base64::engine::general_purpose::STANDARD, value).unwrap();
     Some(String::from_utf8(bytes).unwrap())
