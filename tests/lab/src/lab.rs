@@ -158,7 +158,7 @@ impl dyn Lab + '_ {
         fingerprint::of(self)
     }
 
-    /// What is different from a [`state`](Self::state) of before, one line for each object: its name, then both states.
+    /// What is different from a state of before, one line for each object: its name, then both states.
     pub fn changes_since(&self, before: &BTreeMap<String, Value>) -> Vec<String> {
         let now = self.state();
         let names: BTreeSet<&String> = before.keys().chain(now.keys()).collect();

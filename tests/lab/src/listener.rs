@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::task::Poll;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use futures::future::BoxFuture;
 use http::{Request, Response};
@@ -104,7 +104,7 @@ impl Port {
             accepting.take();
         } else if accepting.is_none() {
             let _context = self.runtime.enter();
-            let listener = Arc::new(Mutex::new(Some(bind(self.address)?.listen(256)?)));
+            let listener = Arc::new(Mutex::new(Some(listen(self.address)?)));
             let task = self.runtime.spawn(accept(
                 listener.clone(),
                 self.tls.clone(),
@@ -130,6 +130,19 @@ pub(crate) fn unix(runtime: &Handle, path: &Path, served: Served) -> io::Result<
             while connections.try_join_next().is_some() {}
         }
     }))
+}
+
+/// Listens; a listener that was closed a moment ago may still hold the port.
+fn listen(address: SocketAddr) -> io::Result<TcpListener> {
+    let deadline = Instant::now() + Duration::from_secs(5);
+    loop {
+        match bind(address).and_then(|socket| socket.listen(256)) {
+            Err(error) if error.kind() == io::ErrorKind::AddrInUse && Instant::now() < deadline => {
+                std::thread::sleep(Duration::from_millis(5));
+            }
+            listening => return listening,
+        }
+    }
 }
 
 fn bind(address: SocketAddr) -> io::Result<TcpSocket> {

@@ -8,22 +8,26 @@
 //! of its node, and on the host cluster's first server Karmada's part ([`karmada`]), which therefore dials from there.
 //! What the lab wants of a node it writes into a folder that both see ([`folder`]).
 
+mod administrator;
 mod api_process;
 mod container;
 mod dockerd;
 mod engine;
 mod entry;
+mod equipment;
 mod federation;
 mod folder;
 mod forward;
 mod karmada;
 mod lab;
 mod node;
+mod operations;
 mod parts;
 mod remote;
 mod reset;
 mod settings;
 mod tokens;
+mod turn;
 mod works;
 
 pub(crate) use entry::enter;

@@ -4,9 +4,9 @@ use futures::future::BoxFuture;
 use http::Method;
 use serde_json::{Value, json};
 
+use super::administrator::renew_certificate;
 use super::federation::{CLUSTERS, RealFederation};
 use super::folder::{FOREIGN, FROZEN, NAMES};
-use super::lab::renew_certificate;
 use super::remote::Remote;
 use crate::api::refusal::Refusal;
 use crate::federation::CONTROL_PLANE;

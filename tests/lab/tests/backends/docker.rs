@@ -136,6 +136,13 @@ fn shows_what_docker_shows(lab: &dyn Lab) {
     let seen = docker.inspect(&server).unwrap();
     let endpoint = &seen["NetworkSettings"]["Networks"]["k3d-cluster-a"];
     assert_eq!(endpoint["IPAMConfig"]["IPv4Address"], "172.30.0.3");
+    assert_eq!(
+        docker
+            .address(&server, "k3d-cluster-a")
+            .unwrap()
+            .to_string(),
+        "172.30.0.3"
+    );
     assert_eq!(endpoint["MacAddress"], "02:42:ac:1e:00:03");
     let short = &seen["Id"].as_str().unwrap()[..12];
     let aliases = endpoint["Aliases"].as_array().unwrap();

@@ -41,7 +41,11 @@ pub(crate) const SCENARIOS: &[Scenario] = &[
         awake,
         lets_members_in_whom_they_know,
     ),
-    ("keeps_pinned_addresses", pinned, keeps_pinned_addresses),
+    (
+        "takes_members_of_every_tool",
+        every_tool,
+        takes_members_of_every_tool,
+    ),
 ];
 
 const CLUSTERS: &str = "/apis/cluster.karmada.io/v1alpha1/clusters";
@@ -54,11 +58,10 @@ fn awake() -> Spec {
     }
 }
 
-fn pinned() -> Spec {
-    let member = MemberSpec::k3d("cluster-a")
-        .subnet("172.30.0.0/24")
-        .user_subnet();
-    Spec::with_members([member])
+fn every_tool() -> Spec {
+    let mut spec = Spec::with_members([MemberSpec::kind("one"), MemberSpec::minikube("two")]);
+    spec.host.agents = 1;
+    spec
 }
 
 fn starts_with_members_that_are_not_ready(lab: &dyn Lab) {
@@ -262,21 +265,18 @@ fn lets_members_in_whom_they_know(lab: &dyn Lab) {
     assert!(said.contains("v1.20.2   Push   True"), "{said}");
 }
 
-fn keeps_pinned_addresses(lab: &dyn Lab) {
-    let (docker, server) = (lab.docker(), lab.spec().member("cluster-a").first_server());
-    let address = docker.address(&server, "k3d-cluster-a").unwrap();
-    assert_eq!(address.to_string(), "172.30.0.3");
-    let network = docker.inspect_network("k3d-cluster-a").unwrap();
-    assert_eq!(
-        network["IPAM"]["Config"],
-        json!([{"Subnet": "172.30.0.0/24", "Gateway": "172.30.0.1"}])
-    );
-    let taken = docker.connect(
-        "k3d-cluster-a",
-        &lab.spec().host.first_server(),
-        Some(address),
-    );
-    assert_eq!(taken.unwrap_err().status, 403);
+fn takes_members_of_every_tool(lab: &dyn Lab) {
+    let names = lab.docker().names();
+    for name in ["one-control-plane", "two", "k3d-karmada-host-agent-0"] {
+        assert!(names.iter().any(|known| known == name), "{names:?}");
+    }
+    repair(lab, "one");
+    repair(lab, "two");
+    let cluster = lab
+        .control_plane()
+        .read(&format!("{CLUSTERS}/two"))
+        .unwrap();
+    assert_eq!(cluster["spec"]["apiEndpoint"], "https://192.168.49.2:8443");
 }
 
 fn status(lab: &dyn Lab, cluster: &str) -> Value {
