@@ -57,7 +57,7 @@ fn one() -> Federation {
 fn meets(federation: &Federation, fault: Fault) -> Said {
     federation.inject(fault);
     let said = Plugin::on(federation)
-        .args(&["--yes", "--timeout", "2s", "--request-timeout", "1s"])
+        .args(&["--yes", "--timeout", "2s", "--request-timeout", "3s"])
         .run();
     federation.heal();
     said
