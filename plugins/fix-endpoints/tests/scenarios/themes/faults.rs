@@ -102,7 +102,7 @@ fn gives_up_on_an_api_server_that_is_slow() {
         &federation,
         Fault::on(CLUSTERS, Effect::Slow(Duration::from_secs(5))),
     );
-    said.exits(3).tells("error: ").tells("1s");
+    said.exits(3).tells("error: ").tells("3s");
     wrote_nothing(&federation, &said);
 }
 
