@@ -57,7 +57,7 @@ fn one() -> Federation {
 fn meets(federation: &Federation, fault: Fault) -> Said {
     federation.inject(fault);
     let said = Plugin::on(federation)
-        .args(&["--yes", "--timeout", "2s", "--request-timeout", "3s"])
+        .args(&["--yes", "--timeout", "2s", "--request-timeout", "8s"])
         .run();
     federation.heal();
     said
@@ -100,9 +100,9 @@ fn gives_up_on_an_api_server_that_is_slow() {
     let federation = one();
     let said = meets(
         &federation,
-        Fault::on(CLUSTERS, Effect::Slow(Duration::from_secs(5))),
+        Fault::on(CLUSTERS, Effect::Slow(Duration::from_secs(30))),
     );
-    said.exits(3).tells("error: ").tells("3s");
+    said.exits(3).tells("error: ").tells("8s");
     wrote_nothing(&federation, &said);
 }
 
