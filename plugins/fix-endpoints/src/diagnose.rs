@@ -155,7 +155,7 @@ fn of_member(
     }
     let examination = examine(member, observed, config, now);
     let renewals = credentials::renewals(member, now);
-    let mut findings = of_secret(member, observed, &renewals);
+    let mut findings = of_secret(member, observed, &renewals, &about);
     findings.extend(credentials::diagnose(member, observed, now));
     if let Some(fault) = &examination.fault {
         findings.push(of_fault(member, fault, &examination, &about));
@@ -344,16 +344,12 @@ fn not_ready(
     finding
 }
 
-fn of_secret(member: &Member, observed: &Observed, renewals: &[Renewal]) -> Vec<Finding> {
-    let about = |code: &str, severity, message: String| {
-        Finding::new(
-            PAGE,
-            code,
-            severity,
-            Subject::cluster(member.name()),
-            message,
-        )
-    };
+fn of_secret(
+    member: &Member,
+    observed: &Observed,
+    renewals: &[Renewal],
+    about: &dyn Fn(&str, Severity, String) -> Finding,
+) -> Vec<Finding> {
     let Some(reference) = &member.cluster.spec.secret_ref else {
         return vec![
             about(
