@@ -1,9 +1,11 @@
 //! The servers and the daemon that a run talks to, made once from the flags.
 
 mod member;
+mod server;
 
+use std::collections::BTreeMap;
 use std::path::Path;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use http::Request;
 use serde::de::DeserializeOwned;
@@ -25,10 +27,11 @@ use crate::error::{Explain, Failure};
 use crate::exit::Exit;
 use crate::io;
 use crate::karmada::{CLUSTERS, proxy_path};
-use crate::plan::{Commands, Server};
+use crate::plan::Commands;
 use crate::text::shell_word;
 
 pub use member::{MemberApi, NoMember, Way};
+pub use server::ServerApi;
 
 /// What the flags of every plugin say about servers.
 #[derive(Debug, Clone)]
@@ -51,6 +54,8 @@ pub struct Access {
     control_plane: ClusterClient,
     host: Option<ClusterClient>,
     docker: OnceLock<Docker>,
+    /// The ways to members that were found, so that one run takes one way to each.
+    members: Mutex<BTreeMap<String, MemberApi>>,
 }
 
 impl Access {
@@ -84,12 +89,18 @@ impl Access {
             control_plane,
             host,
             docker: OnceLock::new(),
+            members: Mutex::default(),
         })
     }
 
     /// The plugin that runs, such as `fix-endpoints`.
     pub fn plugin(&self) -> &'static str {
         self.plugin
+    }
+
+    /// The field manager of this plugin's writes, as `kubectl-karmada-fix-endpoints`.
+    pub fn field_manager(&self) -> String {
+        format!("kubectl-karmada-{}", self.plugin)
     }
 
     /// The environment of the run.
@@ -138,19 +149,6 @@ impl Access {
         self.host.as_ref()
     }
 
-    /// The client for the objects of a server.
-    ///
-    /// # Errors
-    /// In words, when the command line gives no access to it.
-    pub fn server(&self, server: Server) -> Result<&ClusterClient, String> {
-        match server {
-            Server::ControlPlane => Ok(&self.control_plane),
-            Server::Host => self.host().ok_or_else(|| {
-                "no access to the host cluster was given (--host-context)".to_owned()
-            }),
-        }
-    }
-
     /// The namespace that Karmada runs in, as given (`--karmada-namespace`); `None` = to be detected.
     pub fn karmada_namespace(&self) -> Option<&str> {
         self.options.host.karmada_namespace.as_deref()
@@ -179,7 +177,8 @@ impl Access {
         self.docker.get()
     }
 
-    /// The commands that reach the same servers as this run does; `docker` is which daemon was meant.
+    /// The commands that reach the same servers as this run does; `docker` is which daemon was meant. Members that were
+    /// not reached yet are taken to be served by the proxy.
     pub fn commands(&self, docker: &DockerChoice) -> Commands {
         let host = &self.options.host;
         let file = host
@@ -196,6 +195,9 @@ impl Access {
             kubectl: format!("kubectl{}", self.control_plane_flags()),
             host: format!("kubectl{host_flags}"),
             docker: self.docker_command(docker),
+            members: self.member_commands(),
+            control_plane: self.control_plane.server().to_owned(),
+            field_manager: self.field_manager(),
         }
     }
 

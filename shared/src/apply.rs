@@ -1,24 +1,27 @@
 //! Carries out a confirmed plan, step by step; the only file that sends writes, with those below it.
 
 mod attachment;
+mod exec;
+mod object;
 mod rollout;
 
 use std::time::Duration;
 
-use json_patch::Patch;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
-use crate::access::Access;
+use crate::access::{Access, ServerApi};
+use crate::apply::object::Applying;
 use crate::backup::SavedStep;
-use crate::cluster::client::{ClusterClient, DryRun, PatchKind};
+use crate::cluster::client::Preconditions;
 use crate::cluster::object::ObjectReference;
-use crate::cluster::request_error::{RequestError, Sent};
 use crate::confirm::ConfirmedPlan;
 use crate::docker::client::Docker;
 use crate::interrupt::Interrupt;
-use crate::plan::{Action, Plan, Server, Step, holds_result, touches, unmet_precondition};
+use crate::plan::{Action, Plan, Step, touches};
+
+pub(crate) use object::is_applied;
 
 /// How one step ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -41,6 +44,53 @@ pub enum StepResult {
 pub struct Outcome {
     /// The results, as many as the plan has steps.
     pub results: Vec<StepResult>,
+    /// The objects that the steps left, as many as there are results; `None` = a step wrote none, or its answer was lost.
+    pub written: Vec<Option<Written>>,
+}
+
+/// The identity of an object as a step left it.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Written {
+    /// Its `metadata.uid`.
+    pub uid: String,
+    /// Its `metadata.resourceVersion`; empty when the server sent none.
+    pub resource_version: String,
+}
+
+impl Written {
+    /// Of an object as a server answers it; `None` = it has no UID.
+    fn of(object: &Value) -> Option<Written> {
+        let metadata = |field: &str| object["metadata"][field].as_str().map(str::to_owned);
+        Some(Written {
+            uid: metadata("uid")?,
+            resource_version: metadata("resourceVersion").unwrap_or_default(),
+        })
+    }
+}
+
+/// How a step ended, and what it left.
+struct Done {
+    result: StepResult,
+    written: Option<Written>,
+}
+
+impl Done {
+    fn applied(note: Option<String>, object: &Value) -> Done {
+        Done {
+            result: StepResult::Applied(note),
+            written: Written::of(object),
+        }
+    }
+}
+
+impl From<StepResult> for Done {
+    fn from(result: StepResult) -> Done {
+        Done {
+            result,
+            written: None,
+        }
+    }
 }
 
 impl Outcome {
@@ -70,6 +120,7 @@ pub async fn read_before(plan: &Plan, access: &Access) -> Result<Vec<SavedStep>,
             step: step.clone(),
             before: before(&step.action, access).await?,
             result: None,
+            written: None,
         });
     }
     Ok(saved)
@@ -94,87 +145,159 @@ pub async fn apply(
                 .results
                 .iter()
                 .any(|result| matches!(result, StepResult::Applied(_) | StepResult::Unchanged));
-        let result = if interrupt.heard().is_some() {
-            StepResult::Skipped("interrupted".to_owned())
+        let done = if interrupt.heard().is_some() {
+            StepResult::Skipped("interrupted".to_owned()).into()
         } else if failed.contains(&step.subject) {
-            StepResult::Skipped(format!("an earlier step of {} failed", step.subject))
+            StepResult::Skipped(format!("an earlier step of {} failed", step.subject)).into()
         } else if changed_nothing && matches!(step.action, Action::Restart { .. }) {
-            StepResult::Skipped("no change that needs it was made".to_owned())
+            StepResult::Skipped("no change that needs it was made".to_owned()).into()
         } else {
-            carry_out(&step.action, access, interrupt, patience).await
+            carry_out(&step.action, access, interrupt, patience)
+                .await
+                .unwrap_or_else(|reason| StepResult::Refused(reason).into())
         };
-        if matches!(result, StepResult::Failed(_) | StepResult::Refused(_)) {
+        if matches!(done.result, StepResult::Failed(_) | StepResult::Refused(_)) {
             failed.push(step.subject.clone());
         }
-        ended(&step, &result);
-        outcome.results.push(result);
+        ended(&step, &done.result);
+        outcome.results.push(done.result);
+        outcome.written.push(done.written);
     }
     outcome
 }
 
-/// Sends each API write of the plan with `dryRun=All` (Kubernetes API conventions, dry-run); Docker steps are skipped.
+/// Sends each API write of the plan with `dryRun=All` (Kubernetes API conventions, dry-run); commands and Docker steps,
+/// which have no dry run, are skipped.
 pub async fn rehearse(plan: &Plan, access: &Access) -> Outcome {
     let mut outcome = Outcome::default();
-    for step in &plan.steps {
-        let result = match &step.action {
-            Action::PatchObject {
-                server,
-                object,
-                patch,
-                ..
-            } => match access.server(*server) {
-                Ok(client) => sent_dry(client, object, patch).await,
-                Err(reason) => StepResult::Refused(reason),
-            },
-            Action::Restart { object, uid } => match access.server(Server::Host) {
-                Ok(client) => rollout::rehearse(client, object, uid).await,
-                Err(reason) => StepResult::Refused(reason),
-            },
-            Action::ConnectNetwork(_) | Action::DisconnectNetwork(_) => {
-                StepResult::Skipped("Docker has no dry run".to_owned())
-            }
-        };
-        outcome.results.push(result);
+    for (index, step) in plan.steps.iter().enumerate() {
+        let result = rehearse_step(&step.action, &plan.steps[..index], access).await;
+        outcome
+            .results
+            .push(result.unwrap_or_else(StepResult::Refused));
+        outcome.written.push(None);
     }
     outcome
+}
+
+async fn rehearse_step(
+    action: &Action,
+    earlier: &[Step],
+    access: &Access,
+) -> Result<StepResult, String> {
+    let result = match action {
+        Action::PatchObject { object, patch, .. } => {
+            object::rehearse_patch(&api(action, access).await?, object, patch).await
+        }
+        Action::CreateObject { object, .. } | Action::ApplyObject { object, .. }
+            if earlier.iter().any(|step| makes_room_for(step, action)) =>
+        {
+            let namespace = object.namespace.as_deref().unwrap_or_default();
+            StepResult::Skipped(format!(
+                "its namespace {namespace} is made by an earlier step of this plan"
+            ))
+        }
+        Action::CreateObject {
+            object, manifest, ..
+        } => object::rehearse_creation(&api(action, access).await?, object, manifest).await,
+        Action::ApplyObject {
+            object,
+            manifest,
+            before,
+            ..
+        } => {
+            let applying = Applying {
+                object,
+                manifest,
+                before: before.as_ref(),
+            };
+            applying.rehearse(&api(action, access).await?).await
+        }
+        Action::DeleteObject {
+            object,
+            uid,
+            resource_version,
+            ..
+        } => {
+            let only_if = preconditions(uid, resource_version.as_deref());
+            object::rehearse_deletion(&api(action, access).await?, object, &only_if).await
+        }
+        Action::Restart { object, uid, .. } => {
+            rollout::rehearse(&api(action, access).await?, object, uid).await
+        }
+        Action::Exec(_) => StepResult::Skipped("a command has no dry run".to_owned()),
+        Action::ConnectNetwork(_) | Action::DisconnectNetwork(_) => {
+            StepResult::Skipped("Docker has no dry run".to_owned())
+        }
+    };
+    Ok(result)
+}
+
+/// Whether the step creates the namespace that the action writes in.
+fn makes_room_for(step: &Step, action: &Action) -> bool {
+    let created = match &step.action {
+        Action::CreateObject { object, .. } | Action::ApplyObject { object, .. } => object,
+        _ => return false,
+    };
+    let namespace = action.object().and_then(|object| object.namespace.as_ref());
+    created.kind == "Namespace"
+        && namespace == Some(&created.name)
+        && step.action.server() == action.server()
 }
 
 async fn before(action: &Action, access: &Access) -> Result<Value, String> {
+    if let Action::ConnectNetwork(attachment) | Action::DisconnectNetwork(attachment) = action {
+        let container = docker(access)?
+            .inspect(&attachment.container_id)
+            .await
+            .map_err(|error| error.to_string())?;
+        return Ok(json!({ "container": container.name, "attachments": container.attachments }));
+    }
+    let (api, object) = (api(action, access).await?, action.object());
+    let path = object.map(ObjectReference::path).unwrap_or_default();
+    let now = match api.get::<Value>(&path).await {
+        Ok(now) => now,
+        Err(error) if error.is_not_found() && may_be_absent(action) => return Ok(Value::Null),
+        Err(error) => return Err(error.to_string()),
+    };
+    Ok(as_kept(action, now))
+}
+
+/// Whether the object need not be there before the action.
+fn may_be_absent(action: &Action) -> bool {
+    matches!(
+        action,
+        Action::CreateObject { .. } | Action::ApplyObject { .. } | Action::DeleteObject { .. }
+    )
+}
+
+/// The object as the backup keeps it: with no more secrets than it needs.
+fn as_kept(action: &Action, mut now: Value) -> Value {
     match action {
-        Action::PatchObject {
-            server,
-            object,
-            patch,
-            ..
-        } => access
-            .server(*server)?
-            .get::<Value>(&object.path())
-            .await
-            .map(|now| without_untouched_secrets(now, object, patch))
-            .map_err(|error| error.to_string()),
-        Action::Restart { object, .. } => access
-            .server(Server::Host)?
-            .get::<Value>(&object.path())
-            .await
-            .map_err(|error| error.to_string()),
-        Action::ConnectNetwork(attachment) | Action::DisconnectNetwork(attachment) => {
-            let container = docker(access)?
-                .inspect(&attachment.container_id)
-                .await
-                .map_err(|error| error.to_string())?;
-            Ok(json!({ "container": container.name, "attachments": container.attachments }))
+        Action::PatchObject { object, patch, .. } if object.kind == "Secret" => {
+            retain_data(&mut now, |key| touches(patch, &format!("/data/{key}")));
+            now
         }
+        Action::ApplyObject {
+            object, manifest, ..
+        } if object.kind == "Secret" => {
+            let applied = |map: &str, key: &str| manifest[map].get(key).is_some();
+            retain_data(&mut now, |key| {
+                applied("data", key) || applied("stringData", key)
+            });
+            now
+        }
+        Action::CreateObject { .. } | Action::Exec(_) => {
+            json!({ "metadata": { "uid": now["metadata"]["uid"] } })
+        }
+        _ => now,
     }
 }
 
-/// A Secret without the values that the patch does not touch: a backup holds no more secrets than it needs.
-fn without_untouched_secrets(mut now: Value, object: &ObjectReference, patch: &Patch) -> Value {
-    if object.kind == "Secret"
-        && let Some(data) = now.get_mut("data").and_then(Value::as_object_mut)
-    {
-        data.retain(|key, _| touches(patch, &format!("/data/{key}")));
+fn retain_data(secret: &mut Value, keep: impl Fn(&str) -> bool) {
+    if let Some(data) = secret.get_mut("data").and_then(Value::as_object_mut) {
+        data.retain(|key, _| keep(key));
     }
-    now
 }
 
 async fn carry_out(
@@ -182,87 +305,68 @@ async fn carry_out(
     access: &Access,
     interrupt: &Interrupt,
     patience: Duration,
-) -> StepResult {
-    let carried_out = match action {
-        Action::PatchObject {
-            server,
-            object,
-            patch,
-            ..
-        } => match access.server(*server) {
-            Ok(client) => Ok(patch_object(object, patch, client).await),
-            Err(reason) => Err(reason),
-        },
-        Action::Restart { object, uid } => match access.server(Server::Host) {
-            Ok(host) => Ok(rollout::restart(host, object, uid, patience, interrupt).await),
-            Err(reason) => Err(reason),
-        },
-        Action::ConnectNetwork(attachment) => match docker(access) {
-            Ok(docker) => Ok(attachment::connect(docker, attachment).await),
-            Err(reason) => Err(reason),
-        },
-        Action::DisconnectNetwork(attachment) => match docker(access) {
-            Ok(docker) => Ok(attachment::disconnect(docker, attachment).await),
-            Err(reason) => Err(reason),
-        },
-    };
-    carried_out.unwrap_or_else(StepResult::Refused)
-}
-
-async fn sent_dry(client: &ClusterClient, object: &ObjectReference, patch: &Patch) -> StepResult {
-    let body = serde_json::to_value(patch).unwrap_or_default();
-    match client
-        .patch(&object.path(), PatchKind::Json, &body, DryRun::All)
-        .await
-    {
-        Ok(_) => StepResult::Applied(None),
-        Err(error) => StepResult::Refused(error.to_string()),
-    }
-}
-
-async fn patch_object(
-    object: &ObjectReference,
-    patch: &Patch,
-    client: &ClusterClient,
-) -> StepResult {
-    let body = serde_json::to_value(patch).unwrap_or_default();
-    let error = match client
-        .patch(&object.path(), PatchKind::Json, &body, DryRun::Off)
-        .await
-    {
-        Ok(_) => return StepResult::Applied(None),
-        Err(error) => error,
-    };
-    if !may_have_been_decided_by_state(&error) {
-        return StepResult::Refused(error.to_string());
-    }
-    // Whether the write was refused for a changed object, or done and its answer lost, only the object tells.
-    match client.get::<Value>(&object.path()).await {
-        Ok(now) if holds_result(&now, patch) && error.code().is_some_and(|code| code < 500) => {
-            StepResult::Unchanged
+) -> Result<Done, String> {
+    let done = match action {
+        Action::PatchObject { object, patch, .. } => {
+            object::patch(&api(action, access).await?, object, patch).await
         }
-        Ok(now) if holds_result(&now, patch) => StepResult::Applied(Some(
-            "the answer was lost; the object was read again".to_owned(),
-        )),
-        Ok(now) => match unmet_precondition(&now, patch) {
-            Some(path) => StepResult::Refused(format!(
-                "conflict: {} of {object} is no longer what was diagnosed; run again to see it as it is now",
-                path.trim_start_matches('/').replace('/', ".")
-            )),
-            None => {
-                StepResult::Refused(format!("{error}; {object} was read again and is unchanged"))
-            }
-        },
-        Err(reading) => StepResult::Failed(format!(
-            "{error}; whether {object} was changed cannot be told: {reading}"
-        )),
+        Action::CreateObject {
+            object, manifest, ..
+        } => object::create(&api(action, access).await?, object, manifest).await,
+        Action::ApplyObject {
+            object,
+            manifest,
+            before,
+            ..
+        } => {
+            let applying = Applying {
+                object,
+                manifest,
+                before: before.as_ref(),
+            };
+            applying.carry_out(&api(action, access).await?).await
+        }
+        Action::DeleteObject {
+            object,
+            uid,
+            resource_version,
+            ..
+        } => {
+            let only_if = preconditions(uid, resource_version.as_deref());
+            object::delete(&api(action, access).await?, object, &only_if).await
+        }
+        Action::Restart { object, uid, .. } => {
+            let api = api(action, access).await?;
+            rollout::restart(&api, object, uid, patience, interrupt)
+                .await
+                .into()
+        }
+        Action::Exec(command) => exec::run(&api(action, access).await?, command, interrupt)
+            .await
+            .into(),
+        Action::ConnectNetwork(attachment) => attachment::connect(docker(access)?, attachment)
+            .await
+            .into(),
+        Action::DisconnectNetwork(attachment) => {
+            attachment::disconnect(docker(access)?, attachment)
+                .await
+                .into()
+        }
+    };
+    Ok(done)
+}
+
+fn preconditions(uid: &str, resource_version: Option<&str>) -> Preconditions {
+    Preconditions {
+        uid: Some(uid.to_owned()),
+        resource_version: resource_version.map(str::to_owned),
     }
 }
 
-fn may_have_been_decided_by_state(error: &RequestError) -> bool {
-    match error.code() {
-        Some(code) => matches!(code, 409 | 422) || code >= 500,
-        None => error.was_sent() == Sent::Maybe,
+async fn api(action: &Action, access: &Access) -> Result<ServerApi, String> {
+    match action.server() {
+        Some(server) => access.server(server).await,
+        None => Err("no API server is meant".to_owned()),
     }
 }
 

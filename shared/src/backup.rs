@@ -9,7 +9,7 @@ use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::apply::{Outcome, StepResult};
+use crate::apply::{Outcome, StepResult, Written};
 use crate::env::Env;
 use crate::error::Explain;
 use crate::exit::Exit;
@@ -37,11 +37,14 @@ pub struct Backup {
 pub struct SavedStep {
     /// The step as it was confirmed; its action carries its inverse.
     pub step: Step,
-    /// The object as it was read before the first write: an API object, or a container's networks.
+    /// The object as it was read before the first write: an API object, or a container's networks; null = there was none.
     pub before: Value,
     /// How the step ended; `None` in a backup whose run was killed, where only the object tells.
     #[serde(default)]
     pub result: Option<StepResult>,
+    /// The object as the step left it; `None` when it left none, when the run was killed, and for containers.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub written: Option<Written>,
 }
 
 impl Backup {
@@ -66,6 +69,9 @@ impl Backup {
     pub fn record(&mut self, outcome: &Outcome, path: &Path) -> Result<(), BackupError> {
         for (saved, result) in self.steps.iter_mut().zip(&outcome.results) {
             saved.result = Some(result.clone());
+        }
+        for (saved, written) in self.steps.iter_mut().zip(&outcome.written) {
+            saved.written.clone_from(written);
         }
         let folder = path.parent().unwrap_or(Path::new("."));
         self.partial(folder)?

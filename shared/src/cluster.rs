@@ -7,6 +7,8 @@ pub mod connect;
 pub mod control_plane;
 pub mod credential_plugin;
 pub mod error;
+pub mod exec;
+pub mod kind;
 pub mod kubeconfig;
 pub mod object;
 pub mod options;

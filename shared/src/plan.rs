@@ -2,19 +2,27 @@
 
 mod action;
 mod docker;
+mod exec;
+mod manifest;
 mod patch;
 mod visible;
+
+use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::finding::{FindingKey, Subject};
+use crate::karmada::proxy_path;
+use crate::text::shell_word;
 
 pub use action::Action;
 pub use docker::NetworkAttachment;
+pub use exec::PodCommand;
+pub use manifest::{Applied, Lists, contains};
 pub use patch::{
-    annotation_path, holds_result, joined, remove_value, set_annotation, set_value, touches,
-    unmet_precondition, without_notes,
+    Entry, annotation_path, holds_result, joined, on_object, remove_value, set_annotation,
+    set_data, set_label, set_value, touches, unmet_precondition, without_notes,
 };
 
 /// The ordered steps of a repair.
@@ -76,13 +84,25 @@ pub struct Step {
     pub command: String,
 }
 /// Which API server holds an object.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Server {
     /// The Karmada control plane.
     ControlPlane,
     /// The cluster that runs the control plane.
     Host,
+    /// The member cluster of this name.
+    Member(String),
+}
+
+impl Server {
+    /// Where a member's object is, to follow its name; empty for the other servers, whose objects have other kinds.
+    fn place(&self) -> String {
+        match self {
+            Server::ControlPlane | Server::Host => String::new(),
+            Server::Member(name) => format!(" in {name}"),
+        }
+    }
 }
 
 /// The commands that reach the same servers as a run does, each with its flags.
@@ -95,13 +115,28 @@ pub struct Commands {
     pub host: String,
     /// `docker` for the daemon.
     pub docker: String,
+    /// `kubectl` for the members that are reached past the control plane, by their name.
+    pub members: BTreeMap<String, String>,
+    /// The URL of the control plane, below which its proxy serves the other members.
+    pub control_plane: String,
+    /// The field manager of server-side apply; empty = kubectl's own.
+    pub field_manager: String,
 }
 
 impl Commands {
-    fn of(&self, server: Server) -> &str {
+    /// `kubectl` for this server. Through the proxy it is that for the control plane with another `--server`: kubectl
+    /// keeps the authority and the credentials of the context.
+    fn of(&self, server: &Server) -> String {
         match server {
-            Server::ControlPlane => &self.kubectl,
-            Server::Host => &self.host,
+            Server::ControlPlane => self.kubectl.clone(),
+            Server::Host => self.host.clone(),
+            Server::Member(name) => match self.members.get(name) {
+                Some(kubectl) => kubectl.clone(),
+                None => {
+                    let proxy = format!("{}{}", self.control_plane, proxy_path(name));
+                    format!("{} --server {}", self.kubectl, shell_word(&proxy))
+                }
+            },
         }
     }
 }

@@ -1,21 +1,23 @@
 //! Takes back what a run did, from its backup: a plan like any other, refused where something changed since.
 
-use std::path::Path;
+mod state;
 
-use serde_json::Value;
+use std::path::Path;
 
 use crate::access::Access;
 use crate::apply::{Outcome, StepResult};
-use crate::backup::{Backup, SavedStep};
+use crate::backup::Backup;
 use crate::cli::docker::DockerChoice;
 use crate::clock;
 use crate::confirm::DryRun;
-use crate::docker::refusal::Refusal;
 use crate::driver::{Purpose, Run, Shown};
 use crate::error::{Explain, Failure, UsageError};
 use crate::exit::Exit;
-use crate::plan::{Action, Plan, Server, Step, holds_result, unmet_precondition, without_notes};
+use crate::io;
+use crate::plan::{Action, Plan, Server, Step};
 use crate::report::{self, Verification};
+use crate::text::harmless;
+use crate::undo::state::{State, state};
 
 /// Reads the backup, plans its way back, and carries that out as any plan.
 pub(crate) async fn run(
@@ -47,17 +49,11 @@ pub(crate) async fn run(
         .with_hint("choose the other one with --context or --kubeconfig")
         .into());
     }
-    let plan = way_back(&backup, access, docker).await?;
-    let needs_host = |step: &Step| {
-        matches!(
-            step.action,
-            Action::Restart { .. }
-                | Action::PatchObject {
-                    server: Server::Host,
-                    ..
-                }
-        )
-    };
+    let WayBack { plan, stays } = way_back(&backup, access, docker).await?;
+    for what in &stays {
+        io::say(&format!("not taken back: {}", harmless(what)));
+    }
+    let needs_host = |step: &Step| step.action.server() == Some(&Server::Host);
     if access.host().is_none() && plan.steps.iter().any(needs_host) {
         return Err(UsageError::new(
             "the backup holds changes of the host cluster, and no access to it was given",
@@ -106,36 +102,12 @@ impl Explain for ChangedSince {
     }
 }
 
-/// An object of the backup cannot be read.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot undo, nothing was written: {target} cannot be read: {reason}")]
-struct CannotRead {
-    target: String,
-    reason: String,
-}
-
-impl Explain for CannotRead {
-    fn exit(&self) -> Exit {
-        Exit::Unknown
-    }
-}
-
-/// Where an object stands between before and after a step.
-enum State {
-    /// As the step left it; this takes it back.
-    After(Action),
-    /// As it was before, or the step never reached it.
-    Before,
-    /// Neither.
-    Changed(String),
-}
-
 /// The inverse of each step that is in effect, last one first; what was restarted is restarted again, at the end.
 async fn way_back(
     backup: &Backup,
     access: &Access,
     docker: &DockerChoice,
-) -> Result<Plan, Failure> {
+) -> Result<WayBack, Failure> {
     let commands = access.commands(docker);
     let time = backup.time.strftime("%Y-%m-%dT%H:%M:%SZ");
     let step_back = |step: &Step, action: Action| Step {
@@ -146,117 +118,38 @@ async fn way_back(
         caution: None,
         cures: Vec::new(),
     };
-    let mut plan = Plan::default();
+    let mut back = WayBack::default();
     let mut changed = Vec::new();
     for saved in backup.steps.iter().rev() {
         match state(saved, access, docker).await? {
-            State::After(action) => plan.steps.push(step_back(&saved.step, action)),
+            State::After(action) => back.plan.steps.push(step_back(&saved.step, action)),
             State::Before => {}
+            State::Stays(what) => back.stays.push(what),
             State::Changed(what) => changed.push(what),
         }
     }
     if !changed.is_empty() {
         return Err(ChangedSince(changed).into());
     }
-    if !plan.steps.is_empty() {
+    if !back.plan.steps.is_empty() {
         let restarts = backup.steps.iter().filter(|saved| {
             matches!(saved.step.action, Action::Restart { .. })
                 && !matches!(saved.result, Some(StepResult::Skipped(_)))
         });
-        plan.steps.extend(restarts.map(|saved| Step {
+        back.plan.steps.extend(restarts.map(|saved| Step {
             reason: "it keeps connections to the addresses that are taken back".to_owned(),
             ..step_back(&saved.step, saved.step.action.clone())
         }));
     }
-    Ok(plan)
+    Ok(back)
 }
 
-async fn state(
-    saved: &SavedStep,
-    access: &Access,
-    docker: &DockerChoice,
-) -> Result<State, Failure> {
-    let step = &saved.step;
-    let target = step.action.target();
-    let cannot_read = |reason: String| CannotRead {
-        target: target.clone(),
-        reason,
-    };
-    match &step.action {
-        Action::Restart { .. } => Ok(State::Before),
-        Action::PatchObject {
-            server,
-            object,
-            patch,
-            ..
-        } => {
-            let now: Value = access
-                .server(*server)
-                .map_err(cannot_read)?
-                .get(&object.path())
-                .await
-                .map_err(|error| cannot_read(error.to_string()))?;
-            let uid = |object: &Value| object.pointer("/metadata/uid").cloned();
-            if uid(&now) != uid(&saved.before) {
-                return Ok(State::Changed(format!(
-                    "{target} is another object by now (metadata.uid)"
-                )));
-            }
-            let was_done = matches!(saved.result, None | Some(StepResult::Applied(_)));
-            let by_others = matches!(
-                saved.result,
-                Some(StepResult::Unchanged | StepResult::Refused(_) | StepResult::Skipped(_))
-            );
-            Ok(if by_others {
-                State::Before
-            } else if holds_result(&now, &without_notes(patch)) {
-                State::After(way_back_of(&step.action, &now))
-            } else if !was_done {
-                State::Before
-            } else {
-                match unmet_precondition(&now, &without_notes(patch)) {
-                    None => State::Before,
-                    Some(path) => State::Changed(format!("{target} {path}")),
-                }
-            })
-        }
-        Action::ConnectNetwork(attachment) | Action::DisconnectNetwork(attachment) => {
-            let inspected = access
-                .docker(docker)?
-                .inspect(&attachment.container_id)
-                .await;
-            let container = match inspected {
-                Ok(container) => container,
-                Err(error) if error.refusal() == Some(Refusal::NoSuchContainer) => {
-                    return Ok(State::Before);
-                }
-                Err(error) => return Err(cannot_read(error.to_string()).into()),
-            };
-            let on = container.attachments.contains_key(&attachment.network);
-            let by_others = matches!(
-                saved.result,
-                Some(StepResult::Unchanged | StepResult::Refused(_) | StepResult::Skipped(_))
-            );
-            let in_effect = on == matches!(step.action, Action::ConnectNetwork(_)) && !by_others;
-            Ok(if in_effect {
-                State::After(step.action.inverse())
-            } else {
-                State::Before
-            })
-        }
-    }
-}
-
-/// The inverse of a patch; a note that was taken off or changed since stays as it is now.
-fn way_back_of(action: &Action, now: &Value) -> Action {
-    let mut back = action.inverse();
-    if let Action::PatchObject { patch, inverse, .. } = &mut back
-        && unmet_precondition(now, patch).is_some()
-    {
-        *patch = without_notes(patch);
-        *inverse = without_notes(inverse);
-    }
-    back
+/// The way back from a run.
+#[derive(Default)]
+struct WayBack {
+    plan: Plan,
+    /// What that run did and nothing takes back: one clause each.
+    stays: Vec<String>,
 }
 
 async fn verified(
@@ -269,8 +162,11 @@ async fn verified(
         return (Verification::NotNeeded, Exit::Incomplete);
     }
     let left = match way_back(backup, access, docker).await {
-        Ok(plan) if plan.is_empty() => return (Verification::Passed { seconds: 0 }, Exit::Healthy),
-        Ok(plan) => plan
+        Ok(back) if back.plan.is_empty() => {
+            return (Verification::Passed { seconds: 0 }, Exit::Healthy);
+        }
+        Ok(back) => back
+            .plan
             .steps
             .iter()
             .map(|step| step.action.sentence())

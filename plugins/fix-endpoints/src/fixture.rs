@@ -217,6 +217,7 @@ pub(crate) fn field_report() -> Observed {
                 kubectl: "kubectl".to_owned(),
                 host: "kubectl --context HOST-CONTEXT".to_owned(),
                 docker: "docker".to_owned(),
+                ..Commands::default()
             },
             own_command: "kubectl karmada-fix-endpoints".to_owned(),
         },
@@ -333,7 +334,7 @@ pub(crate) fn carried_out(observed: &Observed, plan: &Plan) -> Observed {
                 }
             }
             Action::Restart { .. } => {}
-            Action::DisconnectNetwork(_) => panic!("a repair disconnects nothing"),
+            other => panic!("a repair plans no such step: {other:?}"),
         }
     }
     after

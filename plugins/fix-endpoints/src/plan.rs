@@ -157,6 +157,7 @@ impl Draft<'_> {
         let object = &workload.object;
         let namespace = object.namespace.as_deref().unwrap_or_default();
         let action = Action::Restart {
+            server: Server::Host,
             object: object.clone(),
             uid: workload.uid.clone(),
         };

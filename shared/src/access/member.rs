@@ -6,18 +6,17 @@ use futures::future::join_all;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::access::Access;
+use crate::access::{Access, ServerApi};
 use crate::cluster::client::{ClusterClient, DryRun, PatchKind, Preconditions};
 use crate::cluster::options::ConnectionOptions;
 use crate::cluster::request_error::RequestError;
 use crate::error::UsageError;
-use crate::karmada::{Cluster, proxy_path};
+use crate::karmada::Cluster;
 
 /// The API of one member.
 #[derive(Debug, Clone)]
 pub struct MemberApi {
-    client: ClusterClient,
-    prefix: String,
+    api: ServerApi,
     way: Way,
     uid: Option<String>,
 }
@@ -34,6 +33,11 @@ pub enum Way {
 }
 
 impl MemberApi {
+    /// The member's API server.
+    pub fn api(&self) -> &ServerApi {
+        &self.api
+    }
+
     /// How the member is read.
     pub fn way(&self) -> &Way {
         &self.way
@@ -47,7 +51,7 @@ impl MemberApi {
 
     /// The URL at which the member's own kubeconfig reaches it; `None` through the proxy.
     pub fn own_server(&self) -> Option<&str> {
-        (self.way != Way::Proxy).then(|| self.client.server())
+        (self.way != Way::Proxy).then(|| self.api.client().server())
     }
 
     /// Reads an object or list; `path` is below the member's API server.
@@ -55,7 +59,7 @@ impl MemberApi {
     /// # Errors
     /// As [`RequestError`] tells.
     pub async fn get<T: DeserializeOwned>(&self, path: &str) -> Result<T, RequestError> {
-        self.client.get(&format!("{}{path}", self.prefix)).await
+        self.api.get(path).await
     }
 
     /// Changes an object by a JSON Merge Patch (RFC 7386).
@@ -63,9 +67,8 @@ impl MemberApi {
     /// # Errors
     /// As [`RequestError`] tells.
     pub async fn merge(&self, path: &str, patch: &Value) -> Result<Value, RequestError> {
-        let path = format!("{}{path}", self.prefix);
-        self.client
-            .patch(&path, PatchKind::Merge, patch, DryRun::Off)
+        self.api
+            .patch(path, PatchKind::Merge, patch, DryRun::Off)
             .await
     }
 
@@ -74,9 +77,8 @@ impl MemberApi {
     /// # Errors
     /// As [`RequestError`] tells.
     pub async fn delete(&self, path: &str) -> Result<Value, RequestError> {
-        let path = format!("{}{path}", self.prefix);
-        self.client
-            .delete(&path, &Preconditions::default(), DryRun::Off)
+        self.api
+            .delete(path, &Preconditions::default(), DryRun::Off)
             .await
     }
 }
@@ -182,8 +184,7 @@ impl Access {
             .await
             .map_err(|error| unusable(error.to_string()))?;
         Ok(Some(MemberApi {
-            client,
-            prefix: String::new(),
+            api: ServerApi::of(client),
             way: Way::Given(shown),
             uid: Some(uid),
         }))
@@ -206,7 +207,7 @@ impl Access {
     }
 
     /// The API of a member: through the proxy, else with the context given for it, else with a loaded context that
-    /// runs no login and leads to the same cluster.
+    /// runs no login and leads to the same cluster. It is from then on the way to the member's objects.
     ///
     /// # Errors
     /// When no way leads there, or the context that was given leads to another cluster.
@@ -216,22 +217,24 @@ impl Access {
         selected: &[&str],
     ) -> Result<MemberApi, NoMember> {
         let given = self.given_member(cluster, selected).await?;
+        let name = &cluster.metadata.name;
         let proxy = MemberApi {
-            client: self.control_plane.clone(),
-            prefix: proxy_path(&cluster.metadata.name),
+            api: ServerApi::behind_proxy(self.control_plane().clone(), name),
             way: Way::Proxy,
             uid: None,
         };
-        let refusal = match proxy.get::<Value>(KUBE_SYSTEM).await {
-            Ok(_) => return Ok(proxy),
-            Err(error) => error.to_string(),
+        let found = match proxy.get::<Value>(KUBE_SYSTEM).await {
+            Ok(_) => proxy,
+            Err(error) => match given {
+                Some(given) => given,
+                None => self
+                    .same_cluster(cluster)
+                    .await
+                    .ok_or(NoMember::NoWay(error.to_string()))?,
+            },
         };
-        if let Some(given) = given {
-            return Ok(given);
-        }
-        self.same_cluster(cluster)
-            .await
-            .ok_or(NoMember::NoWay(refusal))
+        self.take_way(name, &found);
+        Ok(found)
     }
 
     async fn same_cluster(&self, cluster: &Cluster) -> Option<MemberApi> {
@@ -254,8 +257,7 @@ impl Access {
             let client = self.connector.connect(&self.kubeconfig, &options).ok()?;
             let uid = kube_system_uid(&client).await.ok()?;
             (uid == id).then(|| MemberApi {
-                client,
-                prefix: String::new(),
+                api: ServerApi::of(client),
                 way: Way::Same(context.clone()),
                 uid: Some(uid),
             })

@@ -1,12 +1,13 @@
-//! A Deployment of the host cluster is restarted, and its roll-out waited for.
+//! A Deployment, StatefulSet or DaemonSet is restarted, and its roll-out waited for.
 
 use std::time::Duration;
 
 use serde_json::{Value, json};
 
+use crate::access::ServerApi;
 use crate::apply::StepResult;
 use crate::clock::{self, Deadline};
-use crate::cluster::client::{ClusterClient, DryRun, PatchKind};
+use crate::cluster::client::{DryRun, PatchKind};
 use crate::cluster::object::ObjectReference;
 use crate::cluster::request_error::{RequestError, Sent};
 use crate::interrupt::Interrupt;
@@ -14,14 +15,17 @@ use crate::text::seconds;
 
 /// Sets the annotation that `kubectl rollout restart` sets, and waits until all replicas are new and available.
 pub(super) async fn restart(
-    host: &ClusterClient,
+    api: &ServerApi,
     object: &ObjectReference,
     uid: &str,
     allowed: Duration,
     interrupt: &Interrupt,
 ) -> StepResult {
+    if let Err(reason) = can_be_restarted(api, object).await {
+        return StepResult::Refused(reason);
+    }
     let body = patch(uid);
-    let restarted: Value = match host
+    let restarted: Value = match api
         .patch(&object.path(), PatchKind::Merge, &body, DryRun::Off)
         .await
     {
@@ -37,7 +41,7 @@ pub(super) async fn restart(
     let deadline = Deadline::after(allowed);
     let mut state = "its roll-out has not begun".to_owned();
     while !deadline.passed() {
-        match host.get::<Value>(&object.path()).await {
+        match api.get::<Value>(&object.path()).await {
             Ok(now) => match unfinished(&now, generation) {
                 None => return StepResult::Applied(None),
                 Some(unfinished) => state = unfinished,
@@ -61,12 +65,11 @@ pub(super) async fn restart(
 }
 
 /// Sends the same request with `dryRun=All`.
-pub(super) async fn rehearse(
-    host: &ClusterClient,
-    object: &ObjectReference,
-    uid: &str,
-) -> StepResult {
-    match host
+pub(super) async fn rehearse(api: &ServerApi, object: &ObjectReference, uid: &str) -> StepResult {
+    if let Err(reason) = can_be_restarted(api, object).await {
+        return StepResult::Refused(reason);
+    }
+    match api
         .patch(&object.path(), PatchKind::Merge, &patch(uid), DryRun::All)
         .await
     {
@@ -93,17 +96,44 @@ fn explained(object: &ObjectReference, error: &RequestError) -> String {
     }
 }
 
+async fn can_be_restarted(api: &ServerApi, object: &ObjectReference) -> Result<(), String> {
+    match api.get::<Value>(&object.path()).await {
+        Ok(now) => match obstacle(&now) {
+            None => Ok(()),
+            Some(obstacle) => Err(format!("{object} cannot be restarted: {obstacle}")),
+        },
+        Err(error) => Err(error.to_string()),
+    }
+}
+
+/// Why a new pod template would start no new pod; `None` = it would.
+fn obstacle(workload: &Value) -> Option<String> {
+    if workload["spec"]["paused"] == true {
+        return Some("its roll-out is paused; kubectl rollout resume ends that".to_owned());
+    }
+    (workload["spec"]["updateStrategy"]["type"] == "OnDelete").then(|| {
+        "its update strategy is OnDelete, so its pods have to be deleted by hand".to_owned()
+    })
+}
+
 /// What is missing for the roll-out of this generation, as `kubectl rollout status` judges it; `None` = nothing.
-fn unfinished(deployment: &Value, generation: i64) -> Option<String> {
-    let status = |field: &str| deployment["status"][field].as_i64().unwrap_or_default();
-    let wanted = deployment["spec"]["replicas"].as_i64().unwrap_or(1);
-    if status("observedGeneration") < generation {
+fn unfinished(workload: &Value, generation: i64) -> Option<String> {
+    if count(workload, "observedGeneration") < generation {
         return Some("its controller has not seen the restart".to_owned());
     }
+    match workload["kind"].as_str() {
+        Some("StatefulSet") => unfinished_stateful_set(workload),
+        Some("DaemonSet") => unfinished_daemon_set(workload),
+        _ => unfinished_deployment(workload),
+    }
+}
+
+fn unfinished_deployment(deployment: &Value) -> Option<String> {
+    let wanted = wanted_replicas(deployment);
     let (updated, all, available) = (
-        status("updatedReplicas"),
-        status("replicas"),
-        status("availableReplicas"),
+        count(deployment, "updatedReplicas"),
+        count(deployment, "replicas"),
+        count(deployment, "availableReplicas"),
     );
     if updated < wanted {
         Some(format!("{updated} of {wanted} replicas are new"))
@@ -116,6 +146,46 @@ fn unfinished(deployment: &Value, generation: i64) -> Option<String> {
     } else {
         None
     }
+}
+
+/// Pods below the partition keep their old template.
+fn unfinished_stateful_set(set: &Value) -> Option<String> {
+    let replicas = wanted_replicas(set);
+    let partition = set["spec"]["updateStrategy"]["rollingUpdate"]["partition"]
+        .as_i64()
+        .unwrap_or_default();
+    let wanted = (replicas - partition).max(0);
+    let (updated, ready) = (count(set, "updatedReplicas"), count(set, "readyReplicas"));
+    if ready < replicas {
+        Some(format!("{ready} of {replicas} replicas are ready"))
+    } else if updated < wanted {
+        Some(format!("{updated} of {wanted} replicas are new"))
+    } else {
+        None
+    }
+}
+
+fn unfinished_daemon_set(set: &Value) -> Option<String> {
+    let wanted = count(set, "desiredNumberScheduled");
+    let (updated, available) = (
+        count(set, "updatedNumberScheduled"),
+        count(set, "numberAvailable"),
+    );
+    if updated < wanted {
+        Some(format!("{updated} of {wanted} pods are new"))
+    } else if available < wanted {
+        Some(format!("{available} of {wanted} pods are available"))
+    } else {
+        None
+    }
+}
+
+fn wanted_replicas(workload: &Value) -> i64 {
+    workload["spec"]["replicas"].as_i64().unwrap_or(1)
+}
+
+fn count(workload: &Value, field: &str) -> i64 {
+    workload["status"][field].as_i64().unwrap_or_default()
 }
 
 const BETWEEN_LOOKS: Duration = Duration::from_millis(250);

@@ -59,6 +59,11 @@ impl ClusterClient {
         &self.inner.peer
     }
 
+    /// The field manager of writes.
+    pub fn field_manager(&self) -> &str {
+        &self.inner.field_manager
+    }
+
     /// The deadline of one request.
     pub fn request_timeout(&self) -> Duration {
         self.inner.deadline
@@ -123,11 +128,15 @@ impl ClusterClient {
         only_if: &Preconditions,
         dry_run: DryRun,
     ) -> Result<Value, RequestError> {
-        let body = json!({
+        let mut body = json!({
             "apiVersion": "v1",
             "kind": "DeleteOptions",
             "preconditions": only_if,
         });
+        if dry_run == DryRun::All {
+            // An API server that gets options in the body ignores those in the query.
+            body["dryRun"] = json!(["All"]);
+        }
         self.write(Method::DELETE, &self.write_path(path, dry_run), JSON, &body)
             .await
     }

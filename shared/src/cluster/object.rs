@@ -4,6 +4,9 @@ use std::fmt;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+pub use crate::cluster::kind::Kind;
 
 /// Which object is meant.
 #[derive(
@@ -27,24 +30,50 @@ pub struct ObjectReference {
 impl ObjectReference {
     /// A `Cluster` of Karmada's control plane.
     pub fn cluster(name: impl Into<String>) -> ObjectReference {
+        ObjectReference::cluster_scoped(Kind::Cluster, name)
+    }
+
+    /// A `Secret`.
+    pub fn secret(namespace: impl Into<String>, name: impl Into<String>) -> ObjectReference {
+        ObjectReference::namespaced(Kind::Secret, namespace, name)
+    }
+
+    /// An object of a kind that lives in namespaces.
+    pub fn namespaced(
+        kind: Kind,
+        namespace: impl Into<String>,
+        name: impl Into<String>,
+    ) -> ObjectReference {
         ObjectReference {
-            api_version: "cluster.karmada.io/v1alpha1".to_owned(),
-            kind: "Cluster".to_owned(),
-            resource: "clusters".to_owned(),
+            namespace: Some(namespace.into()),
+            ..ObjectReference::cluster_scoped(kind, name)
+        }
+    }
+
+    /// An object of a kind that lives outside of namespaces.
+    pub fn cluster_scoped(kind: Kind, name: impl Into<String>) -> ObjectReference {
+        ObjectReference {
+            api_version: kind.api_version().to_owned(),
+            kind: kind.name().to_owned(),
+            resource: kind.resource().to_owned(),
             namespace: None,
             name: name.into(),
         }
     }
 
-    /// A `Secret`.
-    pub fn secret(namespace: impl Into<String>, name: impl Into<String>) -> ObjectReference {
-        ObjectReference {
-            api_version: "v1".to_owned(),
-            kind: "Secret".to_owned(),
-            resource: "secrets".to_owned(),
-            namespace: Some(namespace.into()),
-            name: name.into(),
-        }
+    /// The object that a manifest describes; `None` = it lacks its kind or name, or is of a kind that [`Kind`] does not
+    /// know. One that names no namespace and needs one is in `default`.
+    pub fn of_manifest(manifest: &Value) -> Option<ObjectReference> {
+        let kind = Kind::of(manifest["apiVersion"].as_str()?, manifest["kind"].as_str()?)?;
+        let metadata = &manifest["metadata"];
+        let name = metadata["name"].as_str().filter(|name| !name.is_empty())?;
+        Some(match kind.is_namespaced() {
+            true => {
+                let namespace = metadata["namespace"].as_str().unwrap_or("default");
+                ObjectReference::namespaced(kind, namespace, name)
+            }
+            false => ObjectReference::cluster_scoped(kind, name),
+        })
     }
 
     /// The path of the object below the API server's URL.

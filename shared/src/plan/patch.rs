@@ -68,10 +68,81 @@ pub fn set_annotation(
 
 /// The JSON Pointer (RFC 6901) of an annotation.
 pub fn annotation_path(name: &str) -> String {
-    format!(
-        "/metadata/annotations/{}",
-        name.replace('~', "~0").replace('/', "~1")
-    )
+    entry_path("/metadata/annotations", name)
+}
+
+/// What a map of an object holds under a name.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Entry<'a> {
+    /// The object has no such map.
+    NoMap,
+    /// The map has no such name.
+    Missing,
+    /// This value.
+    Is(&'a str),
+}
+
+impl<'a> Entry<'a> {
+    /// What the map, as `&object["data"]`, holds under the name.
+    pub fn of(map: &'a Value, name: &str) -> Entry<'a> {
+        match (map, map.get(name).and_then(Value::as_str)) {
+            (_, Some(value)) => Entry::Is(value),
+            (Value::Object(_), None) => Entry::Missing,
+            (_, None) => Entry::NoMap,
+        }
+    }
+}
+
+/// The patch that sets an entry of `data` of a Secret (base64) or a ConfigMap, with its precondition, and its inverse.
+pub fn set_data(key: &str, before: Entry<'_>, after: &str) -> (Patch, Patch) {
+    set_entry("/data", key, before, Some(after))
+}
+
+/// The patch that sets a label, or removes it (`after` = `None`), with its precondition, and its inverse. Both are empty
+/// where there is nothing to remove.
+pub fn set_label(name: &str, before: Entry<'_>, after: Option<&str>) -> (Patch, Patch) {
+    set_entry("/metadata/labels", name, before, after)
+}
+
+/// The precondition, for both directions, that the object is the one with this UID; to be [`joined`] with a change.
+pub fn on_object(uid: &str) -> (Patch, Patch) {
+    let test = patch(json!([{"op": "test", "path": "/metadata/uid", "value": uid}]));
+    (test.clone(), test)
+}
+
+fn set_entry(map: &str, name: &str, before: Entry<'_>, after: Option<&str>) -> (Patch, Patch) {
+    let path = entry_path(map, name);
+    let test = |value: Option<&str>| json!({"op": "test", "path": path, "value": value});
+    let set = |operation: &str, value: &str| json!({"op": operation, "path": path, "value": value});
+    let remove = json!({"op": "remove", "path": path});
+    let (forward, backward) = match (before, after) {
+        (Entry::NoMap | Entry::Missing, None) => (json!([]), json!([])),
+        (Entry::NoMap, Some(after)) => (
+            // The API server takes a missing value for null, and so somebody else's first entry for a conflict.
+            json!([
+                {"op": "test", "path": map, "value": null},
+                {"op": "add", "path": map, "value": {name: after}}
+            ]),
+            json!([test(Some(after)), remove]),
+        ),
+        (Entry::Missing, Some(after)) => (
+            json!([test(None), set("add", after)]),
+            json!([test(Some(after)), remove]),
+        ),
+        (Entry::Is(before), Some(after)) => (
+            json!([test(Some(before)), set("replace", after)]),
+            json!([test(Some(after)), set("replace", before)]),
+        ),
+        (Entry::Is(before), None) => (
+            json!([test(Some(before)), remove]),
+            json!([test(None), set("add", before)]),
+        ),
+    };
+    (patch(forward), patch(backward))
+}
+
+fn entry_path(map: &str, name: &str) -> String {
+    format!("{map}/{}", name.replace('~', "~0").replace('/', "~1"))
 }
 
 /// The patch `[test path = before, remove path]` and its inverse.
@@ -149,4 +220,62 @@ pub fn unmet_precondition(object: &Value, patch: &Patch) -> Option<String> {
 
 fn patch(operations: Value) -> Patch {
     serde_json::from_value(operations).expect("operations made of op, path and value are a patch")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_entry_is_set_only_if_it_is_as_it_was_and_taken_back_only_if_it_is_as_it_was_set() {
+        let cases = [
+            (json!({}), Some("new")),
+            (json!({"metadata": {}}), Some("new")),
+            (json!({"metadata": {"labels": {}}}), Some("new")),
+            (json!({"metadata": {"labels": {"x/y": "old"}}}), Some("new")),
+            (json!({"metadata": {"labels": {"x/y": "old"}}}), None),
+            (json!({"metadata": {"labels": {}}}), None),
+        ];
+        for (mut object, after) in cases {
+            if object["metadata"].is_null() {
+                object = json!({"metadata": {"name": "o"}});
+            }
+            let labels = object["metadata"]["labels"].clone();
+            let (forward, backward) = set_label("x/y", Entry::of(&labels, "x/y"), after);
+            assert_eq!(unmet_precondition(&object, &forward), None, "{object}");
+            let changed = written(&object, &forward);
+            assert_eq!(changed["metadata"]["labels"]["x/y"].as_str(), after);
+            assert!(holds_result(&changed, &forward));
+            assert_eq!(unmet_precondition(&changed, &backward), None, "{changed}");
+            let back = written(&changed, &backward);
+            assert_eq!(
+                back["metadata"]["labels"].get("x/y"),
+                labels.get("x/y"),
+                "{back}"
+            );
+            let somebody_else = json!({"metadata": {"labels": {"x/y": "other"}}});
+            let nothing_to_do = forward.0.is_empty();
+            let unmet = unmet_precondition(&somebody_else, &forward);
+            assert_eq!(unmet.is_none(), nothing_to_do);
+        }
+    }
+
+    #[test]
+    fn an_entry_of_a_map_is_there_or_not() {
+        let object = json!({"data": {"k": "v"}});
+        assert_eq!(Entry::of(&object["data"], "k"), Entry::Is("v"));
+        assert_eq!(Entry::of(&object["data"], "l"), Entry::Missing);
+        assert_eq!(Entry::of(&object["none"], "k"), Entry::NoMap);
+    }
+
+    fn written(object: &Value, patch: &Patch) -> Value {
+        let mut object = object.clone();
+        for operation in &patch.0 {
+            if !matches!(operation, PatchOperation::Test(_)) {
+                json_patch::patch(&mut object, std::slice::from_ref(operation))
+                    .expect("the operation is about what is there");
+            }
+        }
+        object
+    }
 }

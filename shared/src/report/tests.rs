@@ -32,6 +32,7 @@ fn a_diagnosis_exits_as_its_worst_finding_says() {
 fn a_repair_that_is_not_complete_or_not_proven_exits_with_4() {
     let outcome = |result: StepResult| Outcome {
         results: vec![StepResult::Applied(None), result],
+        ..Outcome::default()
     };
     let passed = Verification::Passed { seconds: 1 };
     let open = Verification::NotProven {
@@ -61,6 +62,7 @@ fn a_repair_that_is_not_complete_or_not_proven_exits_with_4() {
 fn a_proof_that_did_not_pass_is_an_incomplete_repair_unless_it_was_switched_off() {
     let outcome = Outcome {
         results: vec![StepResult::Applied(None)],
+        ..Outcome::default()
     };
     let exit = |verification: &Verification, proof: ProofResult| {
         let ending = Ending {
