@@ -1,5 +1,7 @@
 //! The API server: authentication, authorization and routes.
 
+mod subresources;
+
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -11,7 +13,7 @@ use rustls::server::danger::ClientCertVerifier;
 use serde_json::{Value, json};
 
 use super::identity::{self, ImpersonationWording, StaticToken, User};
-use super::kinds::{self, Kind, Role};
+use super::kinds::{self, Role};
 use super::patch::Patch;
 use super::rbac::{self, Attempt};
 use super::refusal::Refusal;
@@ -19,7 +21,7 @@ use super::registry::{self, Address, Options, Registry};
 use super::request::{self, Query, Resource, Target};
 use super::selectors::Selection;
 use super::watch::Watch;
-use super::{bootstrap, controllers, discovery, protobuf, reviews, scale, table, watch};
+use super::{bootstrap, controllers, discovery, protobuf, reviews, table, watch};
 use crate::certificates::{self, Authority};
 use crate::listener::Service;
 use crate::lock::lock;
@@ -533,50 +535,6 @@ impl ApiServer {
         Ok(self
             .registry
             .with_store(|store| reviews::answer(store, &tokens, user, &resource.resource, &sent)))
-    }
-
-    fn scale(
-        &self,
-        kind: &'static Kind,
-        resource: &Resource,
-        call: &Call,
-    ) -> Result<Outcome, Refusal> {
-        let address = Address::of(kind, &resource.namespace, &resource.name);
-        let deployment = match call.method {
-            Method::GET => self.registry.read(address)?,
-            Method::PUT | Method::PATCH => {
-                let patch = Patch::Merge(scale::patch(&call.json()?));
-                let manager = registry::default_manager(call.header(http::header::USER_AGENT));
-                let options = Options {
-                    manager,
-                    ..Options::default()
-                };
-                self.registry.patch(address, patch, &options)?.0
-            }
-            _ => return Err(Refusal::method_not_allowed()),
-        };
-        Ok(Outcome::Object(200, scale::of(&deployment)))
-    }
-
-    fn issue_token(
-        &self,
-        kind: &'static Kind,
-        resource: &Resource,
-        call: &Call,
-    ) -> Result<Outcome, Refusal> {
-        if call.method != Method::POST {
-            return Err(Refusal::method_not_allowed());
-        }
-        self.registry
-            .read(Address::of(kind, &resource.namespace, &resource.name))?;
-        let token = controllers::token(&resource.namespace, &resource.name, "");
-        self.add_token(
-            &token,
-            User::service_account(&resource.namespace, &resource.name),
-        );
-        let mut answer = call.json()?;
-        answer["status"] = json!({"token": token, "expirationTimestamp": registry::now()});
-        Ok(Outcome::Object(201, answer))
     }
 }
 
