@@ -64,8 +64,27 @@ fn roles() -> Vec<(&'static str, Value)> {
         "/version",
         "/version/"
     ]);
+    let of_users = |verbs: Value| {
+        json!([
+            {"apiGroups": [""], "resources": ["configmaps", "pods", "pods/log", "services"], "verbs": verbs},
+            {"apiGroups": ["apps"], "resources": ["daemonsets", "deployments", "statefulsets"], "verbs": verbs},
+        ])
+    };
+    let read = json!(["get", "list", "watch"]);
+    let write = json!([
+        "create",
+        "delete",
+        "deletecollection",
+        "get",
+        "list",
+        "patch",
+        "update",
+        "watch"
+    ]);
     vec![
         ("cluster-admin", everything),
+        ("edit", of_users(write)),
+        ("view", of_users(read)),
         ("system:basic-user", reviews),
         (
             "system:discovery",

@@ -227,18 +227,42 @@ fn refuse(
                     })
             })
     };
-    match (wording, attempt) {
-        (ImpersonationWording::Constrained, Attempt::Path { verb, path })
-            if !["users", "groups", "serviceaccounts"]
-                .into_iter()
-                .any(has_any) =>
-        {
-            let text = format!(
-                "forbidden: User \"{}\" cannot impersonate-on:user-info:{verb} path \"{path}\"",
-                user.name
-            );
-            Refusal::new(403, "Forbidden", text).with_details(json!({}))
+    let none_at_all = || {
+        !["users", "groups", "serviceaccounts"]
+            .into_iter()
+            .any(has_any)
+    };
+    if wording == ImpersonationWording::Named || !none_at_all() {
+        return rbac::forbidden(user, wanted);
+    }
+    match attempt {
+        Attempt::Path { verb, path } => {
+            let verb = &format!("{CONSTRAINED}{verb}");
+            rbac::forbidden(user, &Attempt::Path { verb, path })
         }
-        _ => rbac::forbidden(user, wanted),
+        Attempt::Resource {
+            verb,
+            group,
+            resource,
+            subresource,
+            namespace,
+            name,
+        } => {
+            let verb = &format!("{CONSTRAINED}{verb}");
+            rbac::forbidden(
+                user,
+                &Attempt::Resource {
+                    verb,
+                    group,
+                    resource,
+                    subresource,
+                    namespace,
+                    name,
+                },
+            )
+        }
     }
 }
+
+/// What precedes the verb in the refusals of kube-apiserver 1.36.
+const CONSTRAINED: &str = "impersonate-on:user-info:";

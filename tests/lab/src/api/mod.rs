@@ -4,6 +4,7 @@ pub(crate) mod apply;
 pub(crate) mod bootstrap;
 pub(crate) mod controllers;
 pub(crate) mod discovery;
+pub(crate) mod escalation;
 pub(crate) mod fields;
 pub(crate) mod identity;
 pub(crate) mod kinds;

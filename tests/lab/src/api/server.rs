@@ -13,7 +13,7 @@ use rustls::server::danger::ClientCertVerifier;
 use serde_json::{Value, json};
 
 use super::identity::{self, ImpersonationWording, StaticToken, User};
-use super::kinds::{self, Role};
+use super::kinds::{self, Kind, Role};
 use super::patch::Patch;
 use super::rbac::{self, Attempt};
 use super::refusal::Refusal;
@@ -21,7 +21,7 @@ use super::registry::{self, Address, Options, Registry};
 use super::request::{self, Query, Resource, Target};
 use super::selectors::Selection;
 use super::watch::Watch;
-use super::{bootstrap, controllers, discovery, protobuf, reviews, table, watch};
+use super::{bootstrap, controllers, discovery, escalation, protobuf, reviews, table, watch};
 use crate::certificates::{self, Authority};
 use crate::listener::Service;
 use crate::lock::lock;
@@ -383,15 +383,20 @@ impl ApiServer {
         match (&call.method, resource.name.is_empty()) {
             (&Method::GET | &Method::HEAD, _) => self.read(address, query, call),
             (&Method::POST, true) => {
-                let object =
-                    self.registry
-                        .create(kind, address.namespace, body(call)?, &options)?;
+                let object = body(call)?;
+                self.escalates_nothing(user, kind, &object)?;
+                let object = self
+                    .registry
+                    .create(kind, address.namespace, object, &options)?;
                 Ok(Outcome::Object(201, object))
             }
-            (&Method::PUT, false) => self
-                .registry
-                .update(address, body(call)?, &options)
-                .map(|object| Outcome::Object(200, object)),
+            (&Method::PUT, false) => {
+                let object = body(call)?;
+                self.escalates_nothing(user, kind, &object)?;
+                self.registry
+                    .update(address, object, &options)
+                    .map(|object| Outcome::Object(200, object))
+            }
             (&Method::PATCH, false) => {
                 let patch = Patch::parse(call.header(http::header::CONTENT_TYPE), &call.body)?;
                 if matches!(patch, Patch::Apply(_)) && query.value("fieldManager").is_none() {
@@ -401,12 +406,30 @@ impl ApiServer {
                         "PatchOptions.meta.k8s.io \"\" is invalid: fieldManager: Required value: is required for apply patch",
                     ));
                 }
+                if kind.group == escalation::GROUP {
+                    let rehearsal = Options {
+                        dry_run: true,
+                        ..options.clone()
+                    };
+                    let (object, _) = self.registry.patch(address, patch.clone(), &rehearsal)?;
+                    self.escalates_nothing(user, kind, &object)?;
+                }
                 let (object, created) = self.registry.patch(address, patch, &options)?;
                 Ok(Outcome::Object(if created { 201 } else { 200 }, object))
             }
             (&Method::DELETE, _) => self.delete(address, query, call, options),
             _ => Err(Refusal::method_not_allowed()),
         }
+    }
+
+    fn escalates_nothing(
+        &self,
+        user: &User,
+        kind: &'static Kind,
+        object: &Value,
+    ) -> Result<(), Refusal> {
+        self.registry
+            .with_store(|store| escalation::check(store, user, kind, object))
     }
 
     fn read(&self, address: Address, query: &Query, call: &Call) -> Result<Outcome, Refusal> {

@@ -11,7 +11,7 @@ use super::execution::Execution;
 use super::health::Health;
 use super::log::Log;
 use super::objects::Objects;
-use super::unified_auth;
+use super::unified_auth::UnifiedAuth;
 use crate::spec::{Timing, Works};
 
 /// The running or stopped process.
@@ -99,10 +99,11 @@ impl ControllerManager {
 async fn live(surroundings: Surroundings, works: Works) {
     let health = Arc::new(Health::new(surroundings.clone()));
     let execution = Arc::new(Execution::new(surroundings.clone(), works));
+    let mut unified_auth = UnifiedAuth::default();
     let mut tasks = JoinSet::new();
     for turn in 0_u64.. {
         if turn % UNIFIED_AUTH == 0 {
-            unified_auth::reconcile(&*surroundings.objects).await;
+            unified_auth.reconcile(&*surroundings.objects).await;
         }
         health.start_due_checks(&mut tasks).await;
         execution.start_due_syncs(&mut tasks).await;

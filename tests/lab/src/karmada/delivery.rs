@@ -37,7 +37,7 @@ impl Delivery<'_> {
                 }
             }
         };
-        if existing["metadata"]["labels"][MANAGED] != "true" {
+        if !is_managed(&existing) {
             let (kind, name) = (text(manifest, "kind"), identity(manifest));
             return Err(format!(
                 "resource(kind={kind}, {name}) already exists in the cluster {} and the work.karmada.io/conflict-resolution strategy value is empty, Karmada will not manage this resource",
@@ -62,7 +62,7 @@ impl Delivery<'_> {
         if status == 404 {
             return Ok(());
         }
-        if object["metadata"]["labels"][MANAGED] != "true" {
+        if !is_managed(&object) {
             // Karmada leaves it and lets the Work go.
             return Ok(());
         }
@@ -81,6 +81,11 @@ impl Delivery<'_> {
             .call(method, path, "application/json", body)
             .await
     }
+}
+
+/// Whether Karmada takes the object for its own.
+pub(crate) fn is_managed(object: &Value) -> bool {
+    object["metadata"]["labels"][MANAGED] == "true"
 }
 
 /// Whether the member holds what the manifest says, ignoring what the manifest does not name.

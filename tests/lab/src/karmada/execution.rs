@@ -37,8 +37,19 @@ struct Memory {
     busy: bool,
     failures: u32,
     due: Instant,
+    /// When the member's copy of a failed Work is looked at again.
+    look: Instant,
     /// Whether the last sync succeeded; then only drift is looked for.
     settled: bool,
+}
+
+/// Why a Work is synced.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Cause {
+    /// Its time has come.
+    Due,
+    /// It failed, and sleeps; an event about the member's copy wakes it.
+    Look,
 }
 
 /// What is seen of a member.
@@ -60,13 +71,13 @@ impl Execution {
 
     /// Starts the syncs that are due.
     pub(crate) async fn start_due_syncs(self: &Arc<Self>, tasks: &mut JoinSet<()>) {
-        for work in self.due().await {
+        for (work, cause) in self.due().await {
             let execution = self.clone();
-            tasks.spawn(async move { execution.sync(work).await });
+            tasks.spawn(async move { execution.sync(work, cause).await });
         }
     }
 
-    async fn due(&self) -> Vec<Value> {
+    async fn due(&self) -> Vec<(Value, Cause)> {
         let works = self
             .surroundings
             .objects
@@ -94,6 +105,7 @@ impl Execution {
                 busy: false,
                 failures: 0,
                 due: now,
+                look: now,
                 settled: false,
             };
             let known = memory.entry(key(work)).or_insert(fresh);
@@ -103,7 +115,10 @@ impl Execution {
                 known.busy = true;
                 known.generation = generation;
                 known.deleting = deleting;
-                due.push(work.clone());
+                due.push((work.clone(), Cause::Due));
+            } else if !known.busy && !known.settled && known.failures > 0 && known.look <= now {
+                known.busy = true;
+                due.push((work.clone(), Cause::Look));
             }
         }
         due
@@ -127,8 +142,15 @@ impl Execution {
             .collect()
     }
 
-    async fn sync(&self, work: Value) {
+    async fn sync(&self, work: Value, cause: Cause) {
         let key = key(&work);
+        if cause == Cause::Look && !self.is_managed_again(&work).await {
+            if let Some(known) = lock(&self.works).get_mut(&key) {
+                known.busy = false;
+                known.look = Instant::now() + self.surroundings.tick * LOOK_FOR_DRIFT;
+            }
+            return;
+        }
         let settled = lock(&self.works)
             .get(&key)
             .is_some_and(|known| known.settled);
@@ -213,6 +235,27 @@ impl Execution {
             .collect();
         self.report(work, applied(Ok(())), Some(statuses)).await;
         Ok(())
+    }
+
+    /// Whether somebody gave back the label without which Karmada left the member's copy alone; a blind informer hears of
+    /// nothing.
+    async fn is_managed_again(&self, work: &Value) -> bool {
+        let Some(informer) = lock(&self.informers).get(&cluster_of(work)).cloned() else {
+            return false;
+        };
+        let manifests = work["spec"]["workload"]["manifests"].as_array();
+        for manifest in manifests.into_iter().flatten() {
+            let was_left_alone = informer
+                .seen(manifest)
+                .is_some_and(|object| !delivery::is_managed(&object));
+            if let Ok(Some(object)) = informer.refresh(manifest).await
+                && was_left_alone
+                && delivery::is_managed(&object)
+            {
+                return true;
+            }
+        }
+        false
     }
 
     /// Compares what the informer sees with what should be; what it cannot see did not happen.

@@ -8,37 +8,80 @@ use serde_json::{Value, json};
 use super::join::NAMESPACE;
 use super::objects::{CLUSTERS, Objects};
 
-/// Makes or updates the two Works of every cluster that carry its impersonator's rules.
-pub(crate) async fn reconcile(objects: &dyn Objects) {
-    let list = async |path: &str| -> Vec<Value> {
-        let mut list = objects
-            .call(Method::GET, path, Value::Null)
-            .await
-            .unwrap_or_default();
-        list["items"]
-            .as_array_mut()
-            .map(std::mem::take)
-            .unwrap_or_default()
-    };
-    let clusters = list(CLUSTERS).await;
-    if clusters.is_empty() {
-        return;
-    }
-    let roles = list("/apis/rbac.authorization.k8s.io/v1/clusterroles").await;
-    let bindings = list("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings").await;
-    for cluster in clusters
-        .iter()
-        .filter(|cluster| cluster["spec"]["impersonatorSecretRef"].is_object())
-    {
-        let rules = rules(
-            cluster["metadata"]["name"].as_str().unwrap_or_default(),
-            &roles,
-            &bindings,
-        );
-        for (name, manifest) in [(ROLE_WORK, role(rules)), (BINDING_WORK, binding(cluster))] {
-            apply(objects, cluster, name, manifest).await;
+/// The controller, with what it has acted on. It hears of new clusters and of every change of roles and bindings, and not
+/// of changes of a cluster.
+#[derive(Default)]
+pub(crate) struct UnifiedAuth {
+    /// The UIDs of the clusters that were dealt with.
+    clusters: BTreeSet<String>,
+    /// The roles and bindings that were dealt with.
+    seen: Vec<Value>,
+}
+
+impl UnifiedAuth {
+    /// Makes or updates the two Works that carry the impersonator's rules, of every cluster that an event concerns.
+    pub(crate) async fn reconcile(&mut self, objects: &dyn Objects) {
+        let list = async |path: &str| -> Vec<Value> {
+            let mut list = objects
+                .call(Method::GET, path, Value::Null)
+                .await
+                .unwrap_or_default();
+            list["items"]
+                .as_array_mut()
+                .map(std::mem::take)
+                .unwrap_or_default()
+        };
+        let clusters = list(CLUSTERS).await;
+        if clusters.is_empty() {
+            return;
+        }
+        let roles = list("/apis/rbac.authorization.k8s.io/v1/clusterroles").await;
+        let bindings = list("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings").await;
+        let seen: Vec<Value> = roles.iter().chain(&bindings).map(substance).collect();
+        if seen != self.seen {
+            self.clusters.clear();
+            self.seen = seen;
+        }
+        for cluster in &clusters {
+            let uid = cluster["metadata"]["uid"].as_str().unwrap_or_default();
+            if self.clusters.contains(uid) {
+                continue;
+            }
+            // What cannot be written now is tried again at the next tick.
+            if deal_with(objects, cluster, &roles, &bindings).await {
+                self.clusters.insert(uid.to_owned());
+            }
         }
     }
+}
+
+/// What of a role or binding makes a difference.
+fn substance(object: &Value) -> Value {
+    json!([
+        object["metadata"]["name"],
+        object["rules"],
+        object["roleRef"],
+        object["subjects"]
+    ])
+}
+
+/// Writes the Works of one cluster; whether there is nothing left to do.
+async fn deal_with(
+    objects: &dyn Objects,
+    cluster: &Value,
+    roles: &[Value],
+    bindings: &[Value],
+) -> bool {
+    if !cluster["spec"]["impersonatorSecretRef"].is_object() {
+        return true;
+    }
+    let name = cluster["metadata"]["name"].as_str().unwrap_or_default();
+    let rules = rules(name, roles, bindings);
+    let mut done = true;
+    for (name, manifest) in [(ROLE_WORK, role(rules)), (BINDING_WORK, binding(cluster))] {
+        done &= apply(objects, cluster, name, manifest).await;
+    }
+    done
 }
 
 /// The rules of the impersonator in one member.
@@ -118,7 +161,8 @@ fn binding(cluster: &Value) -> Value {
     })
 }
 
-async fn apply(objects: &dyn Objects, cluster: &Value, name: &str, mut manifest: Value) {
+/// Whether the Work is as it should be.
+async fn apply(objects: &dyn Objects, cluster: &Value, name: &str, mut manifest: Value) -> bool {
     let owner = &cluster["metadata"];
     let namespace = format!("karmada-es-{}", owner["name"].as_str().unwrap_or_default());
     manifest["metadata"]["labels"] =
@@ -133,9 +177,8 @@ async fn apply(objects: &dyn Objects, cluster: &Value, name: &str, mut manifest:
     let collection = format!("/apis/work.karmada.io/v1alpha1/namespaces/{namespace}/works");
     let path = format!("{collection}/{name}");
     let spec = json!({"workload": {"manifests": [manifest]}});
-    // What cannot be written now is tried again at the next tick.
-    let _ = match objects.call(Method::GET, &path, Value::Null).await {
-        Ok(work) if work["spec"] == spec => return,
+    let written = match objects.call(Method::GET, &path, Value::Null).await {
+        Ok(work) if work["spec"] == spec => return true,
         Ok(_) => {
             objects
                 .call(Method::PATCH, &path, json!({"spec": spec}))
@@ -158,4 +201,5 @@ async fn apply(objects: &dyn Objects, cluster: &Value, name: &str, mut manifest:
                 .await
         }
     };
+    written.is_ok()
 }

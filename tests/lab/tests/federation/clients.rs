@@ -67,6 +67,10 @@ impl Kube {
         self.send(Method::GET, path, "application/json", &Value::Null)
     }
 
+    pub(crate) fn create(&self, path: &str, object: &Value) -> Result<String, kube::Error> {
+        self.send(Method::POST, path, "application/json", object)
+    }
+
     pub(crate) fn merge(&self, path: &str, patch: &Value) -> Result<String, kube::Error> {
         self.send(Method::PATCH, path, "application/merge-patch+json", patch)
     }

@@ -5,6 +5,7 @@
 mod clients;
 mod docker;
 mod faults;
+mod impersonation;
 mod karmada;
 mod kubectl;
 mod kubernetes;
