@@ -2,17 +2,21 @@
 //! client leaves this folder.
 
 pub mod client;
+pub mod container_life;
 pub mod endpoint;
 pub mod error;
+pub mod exec;
 pub mod host;
+pub mod machine;
 pub mod membership;
 pub mod model;
+pub mod network_draft;
 pub mod refusal;
+pub mod routes;
 pub mod sockets;
 
 mod context;
 mod decode;
-mod exec;
 mod failure;
 #[cfg(test)]
 #[allow(clippy::unwrap_used)]

@@ -1,14 +1,96 @@
-//! Commands in containers, without a stream to them: only how they end is told. Sends requests.
+//! Commands in containers: how they end, and what they say. Sends requests.
 
 use std::time::Duration;
 
-use bollard::exec::{CreateExecOptions, StartExecOptions};
+use bollard::container::LogOutput;
+use bollard::exec::{CreateExecOptions, StartExecOptions, StartExecResults};
+use futures::StreamExt;
 
 use crate::clock::Deadline;
 use crate::docker::client::{Docker, named};
 use crate::docker::error::DockerError;
 
+/// How a command ended, and what it wrote to stdout.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Ended {
+    /// The exit code, 127 when the program is not there.
+    pub code: i64,
+    /// What it wrote to stdout, as text.
+    pub stdout: String,
+}
+
 impl Docker {
+    /// Runs a command in a running container and returns what it said
+    /// (`POST /containers/{id}/exec`, `POST /exec/{id}/start`, `GET /exec/{id}/json`). It reads nothing.
+    ///
+    /// # Errors
+    /// As [`DockerError`] tells; a timeout when it has not ended within `allowed`.
+    pub async fn output(
+        &self,
+        container: &str,
+        command: &[&str],
+        allowed: Duration,
+    ) -> Result<Ended, DockerError> {
+        let action = running(command, container);
+        let prepared = CreateExecOptions {
+            cmd: Some(command.to_vec()),
+            attach_stdout: Some(true),
+            attach_stderr: Some(true),
+            ..CreateExecOptions::default()
+        };
+        let exec = self
+            .answer(&action, self.client().create_exec(container, prepared))
+            .await?;
+        let attached = None::<StartExecOptions>;
+        let started = self
+            .answer(&action, self.client().start_exec(&exec.id, attached))
+            .await;
+        let mut output = match started {
+            Ok(StartExecResults::Attached { output, .. }) => output,
+            Err(error) if !lacks_the_program(&error) => return Err(error),
+            Ok(StartExecResults::Detached) | Err(_) => {
+                return Ok(Ended {
+                    code: NOT_FOUND,
+                    stdout: String::new(),
+                });
+            }
+        };
+        let mut stdout = Vec::new();
+        let read = async {
+            while let Some(part) = output.next().await {
+                match self.answer(&action, async { part }).await? {
+                    LogOutput::StdOut { message } | LogOutput::Console { message } => {
+                        stdout.extend_from_slice(&message);
+                    }
+                    LogOutput::StdErr { .. } | LogOutput::StdIn { .. } => {}
+                }
+                if stdout.len() > LONGEST {
+                    break;
+                }
+            }
+            Ok::<(), DockerError>(())
+        };
+        match tokio::time::timeout(allowed, read).await {
+            Ok(read) => read?,
+            Err(_) => return Err(self.too_long(action, allowed)),
+        }
+        let state = self
+            .answer(&action, self.client().inspect_exec(&exec.id))
+            .await?;
+        Ok(Ended {
+            code: state.exit_code.unwrap_or_default(),
+            stdout: String::from_utf8_lossy(&stdout).into_owned(),
+        })
+    }
+
+    fn too_long(&self, action: String, after: Duration) -> DockerError {
+        DockerError::Timeout {
+            at: Box::new(self.located().clone()),
+            action,
+            after,
+        }
+    }
+
     /// Runs a command in a running container and returns its exit code, 127 when the program is not there
     /// (`POST /containers/{id}/exec`, `POST /exec/{id}/start`, `GET /exec/{id}/json`). It reads and writes nothing.
     ///
@@ -22,11 +104,7 @@ impl Docker {
         command: &[&str],
         allowed: Duration,
     ) -> Result<i64, DockerError> {
-        let action = format!(
-            "run {} in container {}",
-            command.first().copied().unwrap_or_default(),
-            named(container)
-        );
+        let action = running(command, container);
         let deadline = Deadline::after(allowed);
         let prepared = CreateExecOptions {
             cmd: Some(command.to_vec()),
@@ -54,15 +132,19 @@ impl Docker {
                 return Ok(code);
             }
             if deadline.passed() {
-                return Err(DockerError::Timeout {
-                    at: Box::new(self.located().clone()),
-                    action,
-                    after: allowed,
-                });
+                return Err(self.too_long(action, allowed));
             }
             tokio::time::sleep(BETWEEN_LOOKS).await;
         }
     }
+}
+
+fn running(command: &[&str], container: &str) -> String {
+    format!(
+        "run {} in container {}",
+        command.first().copied().unwrap_or_default(),
+        named(container)
+    )
 }
 
 /// The words are those of runc and crun.
@@ -77,6 +159,9 @@ fn lacks_the_program(error: &DockerError) -> bool {
 
 /// The exit code of a shell for a program that is not there.
 const NOT_FOUND: i64 = 127;
+
+/// More than anything that is read here has to say.
+const LONGEST: usize = 1 << 20;
 
 const BETWEEN_LOOKS: Duration = Duration::from_millis(50);
 

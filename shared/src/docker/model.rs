@@ -44,6 +44,14 @@ impl Container {
         })
     }
 
+    /// The address that it holds on each network, by the network's name, sorted.
+    pub fn addresses(&self) -> Vec<(String, Ipv4Addr)> {
+        self.attachments
+            .iter()
+            .filter_map(|(name, place)| Some((name.clone(), place.address?)))
+            .collect()
+    }
+
     /// Why the container can join no further network, in words; `None` when it can.
     ///
     /// Docker refuses a container with the network mode `host`, `none` or `container:ID`, and one that is between two
@@ -71,7 +79,7 @@ impl Container {
     }
 
     /// Whether the container holds its addresses: it runs or is paused.
-    fn is_up(&self) -> bool {
+    pub fn is_up(&self) -> bool {
         matches!(self.state, ContainerState::Running | ContainerState::Paused)
     }
 
@@ -242,6 +250,7 @@ const READ_LABELS: &[&str] = &[
     "k3d.server.init",
     "k3d.server.loadbalancer",
     "k3d.version",
+    "karmada-repair/owner",
     "mode.minikube.sigs.k8s.io",
     "name.minikube.sigs.k8s.io",
     "role.minikube.sigs.k8s.io",

@@ -2,8 +2,10 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::process::Stdio;
 use std::sync::Arc;
+use std::task::{Context, Poll};
 use std::time::Duration;
 
 use bollard::BollardRequest;
@@ -15,7 +17,7 @@ use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
 use rustls::ClientConfig;
 use rustls::pki_types::ServerName;
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, ReadBuf};
 use tokio::net::{TcpStream, UnixStream};
 use tokio::process::{ChildStderr, Command};
 use tokio_rustls::TlsConnector;
@@ -118,15 +120,51 @@ async fn exchange<S, O>(
 ) -> Result<Response<Incoming>, Error>
 where
     S: AsyncRead + AsyncWrite + Unpin + Send + 'static,
-    O: Send + 'static,
+    O: Send + Unpin + 'static,
 {
+    let stream = Owning { stream, owner };
     let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
     tokio::spawn(async move {
-        // Ends with the answer's last byte, or when the request is dropped; its error shows in the request.
-        let _ = connection.await;
-        drop(owner);
+        // Ends with the answer's last byte, when the request is dropped, or when the stream is handed on; its error shows
+        // in the request.
+        let _ = connection.with_upgrades().await;
     });
     Ok(sender.send_request(request).await?)
+}
+
+/// A stream, and what has to live as long as it does.
+struct Owning<S, O> {
+    stream: S,
+    #[expect(dead_code, reason = "it is kept to be dropped with the stream")]
+    owner: O,
+}
+
+impl<S: AsyncRead + Unpin, O: Unpin> AsyncRead for Owning<S, O> {
+    fn poll_read(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        buffer: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_read(context, buffer)
+    }
+}
+
+impl<S: AsyncWrite + Unpin, O: Unpin> AsyncWrite for Owning<S, O> {
+    fn poll_write(
+        mut self: Pin<&mut Self>,
+        context: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
+        Pin::new(&mut self.stream).poll_write(context, bytes)
+    }
+
+    fn poll_flush(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_flush(context)
+    }
+
+    fn poll_shutdown(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<io::Result<()>> {
+        Pin::new(&mut self.stream).poll_shutdown(context)
+    }
 }
 
 /// The docker command's way to a remote daemon. A prompt for a password has no place in it, the request's deadline
