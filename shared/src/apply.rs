@@ -1,7 +1,9 @@
 //! Carries out a confirmed plan, step by step; the only file that sends writes, with those below it.
 
 mod attachment;
+mod docker_action;
 mod exec;
+mod local_file;
 mod object;
 mod rollout;
 
@@ -21,6 +23,8 @@ use crate::docker::client::Docker;
 use crate::interrupt::Interrupt;
 use crate::plan::{Action, Plan, Step, touches};
 
+pub(crate) use docker_action::{Standing, standing};
+pub(crate) use local_file::text as file_text;
 pub(crate) use object::is_applied;
 
 /// How one step ended.
@@ -226,9 +230,10 @@ async fn rehearse_step(
             rollout::rehearse(&api(action, access).await?, object, uid).await
         }
         Action::Exec(_) => StepResult::Skipped("a command has no dry run".to_owned()),
-        Action::ConnectNetwork(_) | Action::DisconnectNetwork(_) => {
+        Action::ConnectNetwork(_) | Action::DisconnectNetwork(_) | Action::Docker(_) => {
             StepResult::Skipped("Docker has no dry run".to_owned())
         }
+        Action::File(_) => StepResult::Skipped("a file has no dry run".to_owned()),
     };
     Ok(result)
 }
@@ -252,6 +257,14 @@ async fn before(action: &Action, access: &Access) -> Result<Value, String> {
             .await
             .map_err(|error| error.to_string())?;
         return Ok(json!({ "container": container.name, "attachments": container.attachments }));
+    }
+    if let Action::Docker(action) = action {
+        return docker_action::before(docker(access)?, action)
+            .await
+            .map_err(|error| error.to_string());
+    }
+    if let Action::File(file) = action {
+        return Ok(json!({ "path": file.path, "text": file.before }));
     }
     let (api, object) = (api(action, access).await?, action.object());
     let path = object.map(ObjectReference::path).unwrap_or_default();
@@ -352,6 +365,10 @@ async fn carry_out(
                 .await
                 .into()
         }
+        Action::Docker(action) => docker_action::carry_out(docker(access)?, action)
+            .await
+            .into(),
+        Action::File(file) => local_file::write(file).into(),
     };
     Ok(done)
 }

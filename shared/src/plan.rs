@@ -2,7 +2,9 @@
 
 mod action;
 mod docker;
+mod docker_action;
 mod exec;
+mod local_file;
 mod manifest;
 mod patch;
 mod visible;
@@ -18,7 +20,11 @@ use crate::text::shell_word;
 
 pub use action::Action;
 pub use docker::NetworkAttachment;
+pub use docker_action::{
+    ContainerFile, ContainerName, ContainerRestart, DockerAction, Inside, Replacement, Rewiring,
+};
 pub use exec::PodCommand;
+pub use local_file::LocalFile;
 pub use manifest::{Applied, Lists, contains};
 pub use patch::{
     Entry, annotation_path, holds_result, joined, on_object, remove_value, set_annotation,

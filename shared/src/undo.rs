@@ -122,7 +122,7 @@ async fn way_back(
     let mut changed = Vec::new();
     for saved in backup.steps.iter().rev() {
         match state(saved, access, docker).await? {
-            State::After(action) => back.plan.steps.push(step_back(&saved.step, action)),
+            State::After(action) => back.plan.steps.push(step_back(&saved.step, *action)),
             State::Before => {}
             State::Stays(what) => back.stays.push(what),
             State::Changed(what) => changed.push(what),

@@ -8,7 +8,9 @@ use serde_json::{Value, json};
 
 use crate::cluster::object::ObjectReference;
 use crate::plan::docker::NetworkAttachment;
+use crate::plan::docker_action::DockerAction;
 use crate::plan::exec::PodCommand;
+use crate::plan::local_file::LocalFile;
 use crate::plan::manifest::{Applied, fields, recreated};
 use crate::plan::visible::{
     carries_secret, change, masked_manifest, visible_operations, with_secret,
@@ -84,6 +86,10 @@ pub enum Action {
     ConnectNetwork(NetworkAttachment),
     /// `POST /networks/{id}/disconnect` of the Docker Engine API; precondition: the container is on the network as it was connected.
     DisconnectNetwork(NetworkAttachment),
+    /// Another change to a network or container of the Docker daemon.
+    Docker(Box<DockerAction>),
+    /// A file of the user's; precondition: it is as told.
+    File(LocalFile),
 }
 
 impl Action {
@@ -93,6 +99,8 @@ impl Action {
             Action::ConnectNetwork(attachment) | Action::DisconnectNetwork(attachment) => {
                 format!("container/{}", attachment.container)
             }
+            Action::Docker(action) => action.target(),
+            Action::File(file) => format!("file/{}", file.path),
             api => match (api.server(), api.object()) {
                 (Some(server), Some(object)) => format!("{object}{}", server.place()),
                 _ => String::new(),
@@ -100,7 +108,7 @@ impl Action {
         }
     }
 
-    /// The API server that takes the request; `None` for the Docker daemon.
+    /// The API server that takes the request; `None` for the Docker daemon and files.
     pub fn server(&self) -> Option<&Server> {
         match self {
             Action::PatchObject { server, .. }
@@ -109,11 +117,14 @@ impl Action {
             | Action::DeleteObject { server, .. }
             | Action::Restart { server, .. } => Some(server),
             Action::Exec(command) => Some(&command.server),
-            Action::ConnectNetwork(_) | Action::DisconnectNetwork(_) => None,
+            Action::ConnectNetwork(_)
+            | Action::DisconnectNetwork(_)
+            | Action::Docker(_)
+            | Action::File(_) => None,
         }
     }
 
-    /// The object of the Kubernetes API that it is about; `None` for the Docker daemon.
+    /// The object of the Kubernetes API that it is about; `None` for the Docker daemon and files.
     pub fn object(&self) -> Option<&ObjectReference> {
         match self {
             Action::PatchObject { object, .. }
@@ -122,7 +133,10 @@ impl Action {
             | Action::DeleteObject { object, .. }
             | Action::Restart { object, .. } => Some(object),
             Action::Exec(command) => Some(&command.object),
-            Action::ConnectNetwork(_) | Action::DisconnectNetwork(_) => None,
+            Action::ConnectNetwork(_)
+            | Action::DisconnectNetwork(_)
+            | Action::Docker(_)
+            | Action::File(_) => None,
         }
     }
 
@@ -147,6 +161,8 @@ impl Action {
             Action::Exec(command) => format!("run {} in {target}", command.shell_words()),
             Action::ConnectNetwork(attachment) => attachment.connect_sentence(),
             Action::DisconnectNetwork(attachment) => attachment.disconnect_sentence(),
+            Action::Docker(action) => action.sentence(),
+            Action::File(file) => file.sentence(),
         }
     }
 
@@ -197,6 +213,8 @@ impl Action {
             Action::Exec(_) => return None,
             Action::ConnectNetwork(attachment) => Action::DisconnectNetwork(attachment),
             Action::DisconnectNetwork(attachment) => Action::ConnectNetwork(attachment),
+            Action::Docker(action) => Action::Docker(Box::new(action.inverse())),
+            Action::File(file) => Action::File(file.inverse()),
         })
     }
 
@@ -265,6 +283,8 @@ impl Action {
             Action::DisconnectNetwork(attachment) => {
                 attachment.disconnect_command(&commands.docker)
             }
+            Action::Docker(action) => action.command(&commands.docker),
+            Action::File(file) => file.command(),
         }
     }
 

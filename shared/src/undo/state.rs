@@ -1,23 +1,26 @@
 //! Where the objects of a backup stand now: as a step left them, as they were before it, or neither.
 
+use std::path::Path;
+
 use serde_json::Value;
 
 use crate::access::Access;
-use crate::apply::{StepResult, is_applied};
+use crate::apply::{Standing, StepResult, file_text, is_applied, standing};
 use crate::backup::SavedStep;
 use crate::cli::docker::DockerChoice;
 use crate::docker::refusal::Refusal;
 use crate::error::{Explain, Failure};
 use crate::exit::Exit;
 use crate::plan::{
-    Action, Lists, NetworkAttachment, contains, holds_result, unmet_precondition, without_notes,
+    Action, DockerAction, Lists, LocalFile, NetworkAttachment, contains, holds_result,
+    unmet_precondition, without_notes,
 };
 
 /// Where an object stands between before and after a step.
 #[derive(Debug)]
 pub(super) enum State {
     /// As the step left it; this takes it back.
-    After(Action),
+    After(Box<Action>),
     /// As it was before, or the step never reached it.
     Before,
     /// As the step left it, and nothing takes that back; what was done and why it stays.
@@ -53,6 +56,8 @@ pub(super) async fn state(
             return attachment_state(saved, attachment, access, docker).await;
         }
         _ if was_left_alone(saved) => return Ok(State::Before),
+        Action::Docker(action) => return docker_state(saved, action, access, docker).await,
+        Action::File(file) => return Ok(file_state(saved, file)?),
         Action::Exec(_) => {
             return Ok(State::Stays(format!(
                 "{}: a command has no opposite",
@@ -137,7 +142,7 @@ fn judged(saved: &SavedStep, now: Option<&Value>, manager: &str) -> State {
             }
         }
         (Action::DeleteObject { .. }, None) => match back_of(saved, &Value::Null) {
-            Some(action) => State::After(action),
+            Some(action) => State::After(Box::new(action)),
             None => State::Before,
         },
         (
@@ -161,7 +166,7 @@ fn of_patch(saved: &SavedStep, now: &Value) -> State {
     }
     if holds_result(now, &without_notes(patch)) {
         return match back_of(saved, now) {
-            Some(back) => State::After(without_lost_notes(back, now)),
+            Some(back) => State::After(Box::new(without_lost_notes(back, now))),
             None => State::Before,
         };
     }
@@ -209,7 +214,7 @@ fn holds_others(action: &Action) -> bool {
 
 fn back(saved: &SavedStep, now: &Value) -> State {
     match back_of(saved, now) {
-        Some(action) => State::After(action),
+        Some(action) => State::After(Box::new(action)),
         None => State::Before,
     }
 }
@@ -267,6 +272,42 @@ async fn attachment_state(
     Ok(match in_effect {
         true => back(saved, &Value::Null),
         false => State::Before,
+    })
+}
+
+async fn docker_state(
+    saved: &SavedStep,
+    action: &DockerAction,
+    access: &Access,
+    docker: &DockerChoice,
+) -> Result<State, Failure> {
+    // What was started or restarted runs, and is left to.
+    if let DockerAction::StartContainer(_) | DockerAction::RestartContainer(_) = action {
+        return Ok(State::Before);
+    }
+    match standing(access.docker(docker)?, action).await {
+        Ok(Standing::After) => Ok(back(saved, &Value::Null)),
+        Ok(Standing::Before | Standing::Gone) => Ok(State::Before),
+        Ok(Standing::Neither(what)) => Ok(State::Changed(what)),
+        Err(error) => Err(CannotRead {
+            target: action.target(),
+            reason: error.to_string(),
+        }
+        .into()),
+    }
+}
+
+fn file_state(saved: &SavedStep, file: &LocalFile) -> Result<State, CannotRead> {
+    let now = file_text(Path::new(&file.path)).map_err(|error| CannotRead {
+        target: saved.step.action.target(),
+        reason: error.to_string(),
+    })?;
+    Ok(if now == file.after {
+        back(saved, &Value::Null)
+    } else if now == file.before {
+        State::Before
+    } else {
+        State::Changed(format!("the file {} is another one by now", file.path))
     })
 }
 
