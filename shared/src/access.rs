@@ -22,8 +22,9 @@ use crate::cluster::request_error::RequestError;
 use crate::docker::client::Docker;
 use crate::docker::endpoint::{Located, LocatedBy, locate};
 use crate::docker::error::DockerError;
+use crate::driver::Need;
 use crate::env::Env;
-use crate::error::{Explain, Failure};
+use crate::error::{Explain, Failure, chain};
 use crate::exit::Exit;
 use crate::io;
 use crate::karmada::{CLUSTERS, proxy_path};
@@ -42,6 +43,8 @@ pub struct AccessOptions {
     pub members: MemberOptions,
     /// How the cluster that runs the control plane is reached.
     pub host: HostOptions,
+    /// Whether the run needs the control plane.
+    pub control_plane: Need,
 }
 
 /// The way to everything that a run reads and writes; plugins build no client of their own.
@@ -51,7 +54,8 @@ pub struct Access {
     options: AccessOptions,
     kubeconfig: Kubeconfig,
     connector: Connector,
-    control_plane: ClusterClient,
+    control_plane: Option<ClusterClient>,
+    unusable: Option<String>,
     host: Option<ClusterClient>,
     docker: OnceLock<Docker>,
     /// The ways to members that were found, so that one run takes one way to each.
@@ -67,7 +71,14 @@ impl Access {
     /// # Panics
     /// Outside a Tokio runtime.
     pub fn open(plugin: &'static str, options: AccessOptions, env: Env) -> Result<Access, Failure> {
-        let kubeconfig = Kubeconfig::load(options.connection.kubeconfig.as_deref(), &env)?;
+        let may_lack =
+            options.control_plane == Need::Optional && !options.connection.names_a_server();
+        let (kubeconfig, unreadable) =
+            match Kubeconfig::load(options.connection.kubeconfig.as_deref(), &env) {
+                Ok(kubeconfig) => (kubeconfig, None),
+                Err(error) if may_lack => (Kubeconfig::blank(), Some(chain(&error))),
+                Err(error) => return Err(error.into()),
+            };
         let identity = ClientIdentity {
             name: format!("kubectl-karmada-{plugin}"),
             version: env!("CARGO_PKG_VERSION").to_owned(),
@@ -78,7 +89,12 @@ impl Access {
             io::stdin_is_terminal(),
             Arc::new(io::say_server_warning),
         );
-        let control_plane = connector.connect(&kubeconfig, &options.connection)?;
+        let (control_plane, unusable) = match connector.connect(&kubeconfig, &options.connection) {
+            Ok(client) => (Some(client), None),
+            Err(ClusterError::NoConfiguration { .. }) if may_lack => (None, unreadable),
+            Err(error) if may_lack => (None, Some(chain(&error))),
+            Err(error) => return Err(error.into()),
+        };
         let host = host(&options, &kubeconfig, &connector, &env)?;
         Ok(Access {
             plugin,
@@ -87,6 +103,7 @@ impl Access {
             kubeconfig,
             connector,
             control_plane,
+            unusable,
             host,
             docker: OnceLock::new(),
             members: Mutex::default(),
@@ -109,8 +126,30 @@ impl Access {
     }
 
     /// The Karmada control plane.
+    ///
+    /// # Panics
+    /// In a plugin that does not require one ([`Need::Optional`]), where [`Access::control_plane_if_any`] says whether
+    /// there is one.
     pub fn control_plane(&self) -> &ClusterClient {
-        &self.control_plane
+        self.control_plane
+            .as_ref()
+            .expect("a plugin that requires the control plane is not run without it")
+    }
+
+    /// The Karmada control plane; `None` = this run has no way to one.
+    pub fn control_plane_if_any(&self) -> Option<&ClusterClient> {
+        self.control_plane.as_ref()
+    }
+
+    /// Why the kubeconfig that was found leads to no control plane; `None` = it does, or there is no kubeconfig.
+    pub fn control_plane_unusable(&self) -> Option<&str> {
+        self.unusable.as_deref()
+    }
+
+    /// The URL of the control plane's API server; `None` = this run has no way to one.
+    pub fn server_name(&self) -> Option<String> {
+        let client = self.control_plane.as_ref()?;
+        Some(client.server().to_owned())
     }
 
     /// All `Cluster` objects, or another shape of them, with one request.
@@ -119,10 +158,11 @@ impl Access {
     /// When they cannot be listed; a server that is no Karmada control plane is told apart, with the contexts that
     /// are.
     pub async fn clusters<T: DeserializeOwned>(&self) -> Result<Vec<T>, ControlPlaneError> {
-        match self.control_plane.list(CLUSTERS).await {
+        let control_plane = self.control_plane();
+        match control_plane.list(CLUSTERS).await {
             Ok(list) => Ok(list.items),
             Err(error) => Err(explain_missing_clusters(
-                &self.control_plane,
+                control_plane,
                 error,
                 &self.connector,
                 &self.kubeconfig,
@@ -141,7 +181,7 @@ impl Access {
         let request = Request::get(path)
             .body(Vec::new())
             .expect("the name is escaped, so the path is a URI");
-        self.control_plane.raw(request).await
+        self.control_plane().raw(request).await
     }
 
     /// The cluster that runs the control plane; `None` = the command line gives no access to it.
@@ -196,7 +236,7 @@ impl Access {
             host: format!("kubectl{host_flags}"),
             docker: self.docker_command(docker),
             members: self.member_commands(),
-            control_plane: self.control_plane.server().to_owned(),
+            control_plane: self.server_name().unwrap_or_default(),
             field_manager: self.field_manager(),
         }
     }

@@ -25,8 +25,8 @@ pub struct Backup {
     pub plugin: String,
     /// When it was written (RFC 3339, UTC).
     pub time: Timestamp,
-    /// The URL of the control plane's API server.
-    pub server: String,
+    /// The URL of the control plane's API server; `None` = the run had none.
+    pub server: Option<String>,
     /// The steps that were confirmed, in order, each with the object as it was before.
     pub steps: Vec<SavedStep>,
 }

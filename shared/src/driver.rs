@@ -4,28 +4,33 @@ mod run;
 mod shown;
 mod verify;
 
+#[cfg(test)]
+mod tests;
+
 use std::future::Future;
 use std::process::ExitCode;
 
-use clap::{Args, CommandFactory, FromArgMatches, Parser};
+use clap::builder::{PossibleValue, PossibleValuesParser};
+use clap::parser::ValueSource;
+use clap::{ArgMatches, Args, CommandFactory, FromArgMatches, Parser, ValueEnum};
 use jiff::Timestamp;
 use schemars::JsonSchema;
 use serde::Serialize;
 
 use crate::access::{Access, AccessOptions};
-use crate::cli::connection::{ConnectionFlags, HostFlags, MemberFlags};
+use crate::cli::connection::{ConnectionFlags, HostFlags, KUBECONFIG_USER, MemberFlags};
 use crate::cli::docker::DockerChoice;
-use crate::cli::run::{RunFlags, RunOptions};
+use crate::cli::run::{FAIL_ON, OF_REPAIRS, OUTPUT, RunFlags, RunOptions};
 use crate::clock::Deadline;
 use crate::env::Env;
 use crate::error::{Explain, Failure, UsageError};
 use crate::exit::Exit;
-use crate::finding::{Finding, Subject};
+use crate::finding::{FailOn, Finding, Subject};
 use crate::interrupt::Interrupt;
 use crate::io;
 use crate::plan::{Plan, Proof};
 use crate::progress::Progress;
-use crate::report::Overview;
+use crate::report::{Format, Overview};
 use crate::undo;
 
 pub(crate) use run::Run;
@@ -39,6 +44,14 @@ pub trait Repair: Sized {
     const ABOUT: &'static str;
     /// Examples and exit codes, shown at the end of the help.
     const AFTER_HELP: &'static str;
+    /// Whether a run needs the control plane.
+    const CONTROL_PLANE: Need = Need::Required;
+    /// Whether it has a repair; without one the flags of repairs are not offered.
+    const REPAIRS: bool = true;
+    /// Output formats of its own beside those of all plugins, which [`Repair::rendering`] makes.
+    const OWN_FORMATS: &'static [&'static str] = &[];
+    /// From which severity on findings make the run exit with 1, unless `--fail-on` says otherwise.
+    const FAIL_ON: FailOn = FailOn::Error;
     /// Its own flags.
     type Args: Args;
     /// Its own flags, as meant.
@@ -55,6 +68,16 @@ pub trait Repair: Sized {
     /// Which Docker daemon is meant; the one that the docker command finds where the plugin has no flags for it. Pure.
     fn docker(_config: &Self::Config) -> DockerChoice {
         DockerChoice::Found
+    }
+
+    /// Does what the command line asks for when that is neither a diagnosis nor a repair, and reports it itself;
+    /// `None` = it asks for a diagnosis.
+    fn instead(
+        _access: &Access,
+        _config: &Self::Config,
+        _options: &RunOptions,
+    ) -> impl Future<Output = Option<Result<Exit, Failure>>> {
+        std::future::ready(None)
     }
 
     /// Does all reads, concurrently.
@@ -87,15 +110,39 @@ pub trait Repair: Sized {
         now: Timestamp,
     ) -> Overview;
 
+    /// The diagnosis in one of [`Repair::OWN_FORMATS`], as it is printed. Pure.
+    fn rendering(
+        _format: &str,
+        _observed: &Self::Observed,
+        _findings: &[Finding],
+        _config: &Self::Config,
+        _now: Timestamp,
+    ) -> String {
+        String::new()
+    }
+
     /// Proves that a subject works, once its steps are done and verified; whatever it writes for that it removes, also
     /// when a signal is heard.
     fn prove(
-        access: &Access,
-        observed: &Self::Observed,
-        proof: &Proof,
-        config: &Self::Config,
-        until: Until<'_>,
-    ) -> impl Future<Output = ProofResult>;
+        _access: &Access,
+        _observed: &Self::Observed,
+        _proof: &Proof,
+        _config: &Self::Config,
+        _until: Until<'_>,
+    ) -> impl Future<Output = ProofResult> {
+        std::future::ready(ProofResult::Impossible(
+            "nothing more can be proven".to_owned(),
+        ))
+    }
+}
+
+/// Whether a run needs the Karmada control plane.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Without a kubeconfig or context that leads to one the run ends with an error.
+    Required,
+    /// Nothing is wrong when the command line and the environment name none.
+    Optional,
 }
 
 /// When a proof ends at the latest.
@@ -162,16 +209,24 @@ fn run<R: Repair>() -> Exit {
             };
         }
     };
+    if let Some(flag) = flag_of_a_repair::<R>(&matches) {
+        let error = UsageError::new(format!(
+            "{} repairs nothing: --{flag} has no meaning",
+            R::NAME
+        ));
+        return fail(&error.into());
+    }
     let resolved = CommandLine::<R::Args>::from_arg_matches(&matches)
         .map_err(|error| UsageError::new(error.to_string()))
         .and_then(|line| {
             Ok((
                 R::config(line.plugin)?,
-                line.run.resolve()?,
+                line.run.resolve(R::OWN_FORMATS)?,
                 AccessOptions {
                     connection: line.connection.resolve()?,
                     members: line.members.resolve()?,
                     host: line.host.resolve()?,
+                    control_plane: R::CONTROL_PLANE,
                 },
             ))
         });
@@ -213,13 +268,44 @@ fn run<R: Repair>() -> Exit {
 
 /// The command as `--help`, completion and documents see it.
 pub fn command<R: Repair>() -> clap::Command {
-    CommandLine::<R::Args>::command()
+    let own = R::Args::augment_args(clap::Command::new(R::NAME));
+    let mut command = CommandLine::<R::Args>::command()
         .name(format!("kubectl-karmada-{}", R::NAME))
         .bin_name(format!("kubectl karmada-{}", R::NAME))
         .display_name(format!("kubectl-karmada-{}", R::NAME))
         .about(R::ABOUT)
         .after_help(R::AFTER_HELP)
         .version(VERSION)
+        .mut_arg(OUTPUT, |output| {
+            let shared = Format::value_variants()
+                .iter()
+                .filter_map(Format::to_possible_value);
+            let own = R::OWN_FORMATS.iter().map(PossibleValue::new);
+            output.value_parser(PossibleValuesParser::new(shared.chain(own)))
+        })
+        .mut_arg(FAIL_ON, |fail_on| {
+            let value = R::FAIL_ON.to_possible_value();
+            fail_on.default_value(value.map_or_else(String::new, |value| value.get_name().into()))
+        });
+    if own
+        .get_arguments()
+        .any(|own| own.get_long() == Some("user"))
+    {
+        command = command.mut_arg(KUBECONFIG_USER, |user| user.long("kubeconfig-user"));
+    }
+    if !R::REPAIRS {
+        for flag in OF_REPAIRS {
+            command = command.mut_arg(flag, |flag| flag.hide(true));
+        }
+    }
+    command
+}
+
+/// The first flag on the command line that only a repair gives a meaning to, where there is none.
+fn flag_of_a_repair<R: Repair>(matches: &ArgMatches) -> Option<String> {
+    let typed = |flag: &&str| matches.value_source(flag) == Some(ValueSource::CommandLine);
+    let flag = OF_REPAIRS.into_iter().filter(|_| !R::REPAIRS).find(typed)?;
+    Some(flag.replace('_', "-"))
 }
 
 async fn pipeline<R: Repair>(
@@ -243,7 +329,7 @@ async fn pipeline<R: Repair>(
             exit = run.interrupted_before_writing() => Ok(exit),
         },
         None => tokio::select! {
-            ended = run.repair::<R>(config) => ended,
+            ended = run.asked_for::<R>(config) => ended,
             exit = run.interrupted_before_writing() => Ok(exit),
         },
     };

@@ -22,6 +22,17 @@ impl<E: Explain> From<E> for Failure {
     }
 }
 
+/// The error with its causes in one line, from the outermost to the innermost.
+pub fn chain(error: &dyn std::error::Error) -> String {
+    let mut text = error.to_string();
+    let mut cause = error.source();
+    while let Some(error) = cause {
+        text.push_str(&format!(": {error}"));
+        cause = error.source();
+    }
+    text
+}
+
 /// A command line that cannot be followed.
 #[derive(Debug, thiserror::Error)]
 #[error("{message}")]

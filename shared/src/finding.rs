@@ -39,6 +39,8 @@ pub enum FailOn {
     Warning,
     /// Only errors fail.
     Error,
+    /// No finding fails; what could not be read still makes the answer unknown.
+    Never,
 }
 
 /// What a finding or a step is about, such as `cluster/member1`.

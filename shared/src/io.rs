@@ -1,6 +1,6 @@
 //! The terminal: the only file that prints and asks.
 
-use std::io::{self, BufRead, IsTerminal, Write};
+use std::io::{self, BufRead, IsTerminal, Read, Write};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -121,6 +121,22 @@ pub fn severity_word(severity: Severity) -> String {
         Severity::Error => RED,
     };
     painted(severity.word(), style)
+}
+
+/// Everything on stdin, which a person ends with Ctrl-D.
+///
+/// # Errors
+/// When it cannot be read, or holds more than `most` bytes.
+pub fn read_stdin(most: u64) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    io::stdin().lock().take(most + 1).read_to_end(&mut bytes)?;
+    if bytes.len() as u64 > most {
+        return Err(io::Error::new(
+            io::ErrorKind::FileTooLarge,
+            format!("stdin holds more than {most} bytes"),
+        ));
+    }
+    Ok(bytes)
 }
 
 /// Whether stdin is a terminal, at which a credential plugin may ask.

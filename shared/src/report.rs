@@ -14,7 +14,7 @@ use serde_json::Value;
 use crate::apply::{Outcome, StepResult};
 use crate::driver::ProofResult;
 use crate::exit::Exit;
-use crate::finding::{FailOn, Finding, Severity, Subject, worst};
+use crate::finding::{FailOn, Finding, Severity, Subject};
 use crate::plan::{Plan, Proof};
 
 pub use table::{commands_text, findings_text, outcome_text, overview_text, plan_text, undo_text};
@@ -32,6 +32,20 @@ pub enum Format {
     Yaml,
     /// The faulty subjects, one `kind/name` a line.
     Name,
+    /// A format of one plugin ([`crate::driver::Repair::OWN_FORMATS`]): a picture of the diagnosis; nothing is repaired.
+    #[value(skip)]
+    Own(&'static str),
+}
+
+impl Format {
+    /// The format of this name, among those of all plugins and these of one; `None` = there is none.
+    pub fn named(name: &str, own: &[&'static str]) -> Option<Format> {
+        Format::from_str(name, false).ok().or_else(|| {
+            own.iter()
+                .find(|format| **format == name)
+                .map(|format| Format::Own(format))
+        })
+    }
 }
 
 /// A line per subject, as the table shows it first.
@@ -129,8 +143,9 @@ pub struct Report {
     /// When the observation was made (RFC 3339, UTC).
     #[schemars(with = "String")]
     pub time: Timestamp,
-    /// The URL of the control plane's API server.
-    pub control_plane: String,
+    /// The URL of the control plane's API server; absent when the run had none.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub control_plane: Option<String>,
     /// What came out.
     pub verdict: Verdict,
     /// The exit code of the run.
@@ -260,17 +275,18 @@ pub struct Ending<'a> {
 
 /// The exit code of a run that wrote nothing.
 pub fn exit_of_diagnosis(findings: &[Finding], fail_on: FailOn) -> Exit {
-    match (worst(findings), fail_on) {
-        (Some(Severity::Error), _) | (Some(Severity::Warning), FailOn::Warning) => Exit::Faults,
-        (Some(Severity::Unknown), FailOn::Warning)
-            if findings
-                .iter()
-                .any(|finding| finding.severity == Severity::Warning) =>
-        {
-            Exit::Faults
-        }
-        (Some(Severity::Unknown), _) => Exit::Unknown,
-        (Some(Severity::Warning | Severity::Info) | None, _) => Exit::Healthy,
+    let any = |severity| findings.iter().any(|finding| finding.severity == severity);
+    let fails = match fail_on {
+        FailOn::Warning => any(Severity::Error) || any(Severity::Warning),
+        FailOn::Error => any(Severity::Error),
+        FailOn::Never => false,
+    };
+    if fails {
+        Exit::Faults
+    } else if any(Severity::Unknown) {
+        Exit::Unknown
+    } else {
+        Exit::Healthy
     }
 }
 
@@ -351,7 +367,7 @@ impl Report {
                 names.dedup();
                 Some(names.concat())
             }
-            Format::Table | Format::Wide => None,
+            Format::Table | Format::Wide | Format::Own(_) => None,
         }
     }
 }

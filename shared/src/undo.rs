@@ -40,11 +40,13 @@ pub(crate) async fn run(
         ))
         .into());
     }
-    if backup.server != access.control_plane().server() {
+    let here = access.server_name();
+    if backup.server.is_some() && backup.server != here {
+        let name = |server: Option<String>| server.unwrap_or_else(|| "none".to_owned());
         return Err(UsageError::new(format!(
             "the backup is of the control plane {}, and this is {}",
-            backup.server,
-            access.control_plane().server()
+            name(backup.server),
+            name(here)
         ))
         .with_hint("choose the other one with --context or --kubeconfig")
         .into());

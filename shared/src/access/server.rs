@@ -112,7 +112,7 @@ impl Access {
     /// In words, when the command line gives no access to it, or no way leads to the member.
     pub async fn server(&self, server: &Server) -> Result<ServerApi, String> {
         match server {
-            Server::ControlPlane => Ok(ServerApi::of(self.control_plane().clone())),
+            Server::ControlPlane => Ok(ServerApi::of(self.some_control_plane()?.clone())),
             Server::Host => match self.host() {
                 Some(host) => Ok(ServerApi::of(host.clone())),
                 None => Err("no access to the host cluster was given (--host-context)".to_owned()),
@@ -121,13 +121,19 @@ impl Access {
         }
     }
 
+    fn some_control_plane(&self) -> Result<&ClusterClient, String> {
+        self.control_plane_if_any().ok_or_else(|| {
+            "no kubeconfig leads to the control plane (--kubeconfig, --context)".to_owned()
+        })
+    }
+
     async fn member_named(&self, name: &str) -> Result<ServerApi, String> {
         if let Some(known) = self.known_member(name) {
             return Ok(known.api().clone());
         }
         let path = ObjectReference::cluster(name).path();
         let cluster: Cluster = self
-            .control_plane()
+            .some_control_plane()?
             .get(&path)
             .await
             .map_err(|error| error.to_string())?;

@@ -29,7 +29,7 @@ pub struct ConnectionFlags {
     #[arg(long, value_name = "NAME")]
     cluster: Option<String>,
     /// The name of the kubeconfig user to use
-    #[arg(long, value_name = "NAME")]
+    #[arg(id = KUBECONFIG_USER, long = "user", value_name = "NAME")]
     user: Option<String>,
     /// The address and port of the Kubernetes API server
     #[arg(short, long, value_name = "URL")]
@@ -350,6 +350,9 @@ fn filled_path(path: Option<PathBuf>) -> Option<PathBuf> {
 fn secret(value: &str) -> Result<SecretString, std::convert::Infallible> {
     Ok(SecretString::from(value))
 }
+
+/// The identifier of the flag that chooses a user of the kubeconfig, `--user` unless a plugin means something else by it.
+pub(crate) const KUBECONFIG_USER: &str = "kubeconfig_user";
 
 const LONGEST_REQUEST: Duration = Duration::from_secs(600);
 

@@ -15,14 +15,8 @@ use crate::report::Format;
 #[command(next_help_heading = "Run")]
 pub struct RunFlags {
     /// Output format
-    #[arg(
-        short = 'o',
-        long,
-        value_enum,
-        default_value = "table",
-        value_name = "FORMAT"
-    )]
-    output: Format,
+    #[arg(id = OUTPUT, short = 'o', long = "output", default_value = "table", value_name = "FORMAT")]
+    output: String,
     /// Carry the plan out without asking
     #[arg(short = 'y', long)]
     yes: bool,
@@ -52,7 +46,7 @@ pub struct RunFlags {
     )]
     wait: bool,
     /// From which severity on findings make the run exit with 1
-    #[arg(long, value_enum, default_value = "error", value_name = "SEVERITY")]
+    #[arg(id = FAIL_ON, long = "fail-on", value_enum, default_value = "error", value_name = "SEVERITY")]
     fail_on: FailOn,
     /// Print only the commands that would do the repair by hand
     #[arg(long)]
@@ -87,11 +81,11 @@ pub struct RunOptions {
 }
 
 impl RunFlags {
-    /// What the flags mean together.
+    /// What the flags mean together; `own` are the formats of the plugin.
     ///
     /// # Errors
     /// When two of them contradict each other.
-    pub fn resolve(self) -> Result<RunOptions, UsageError> {
+    pub fn resolve(self, own: &[&'static str]) -> Result<RunOptions, UsageError> {
         let RunFlags {
             output,
             yes,
@@ -103,6 +97,13 @@ impl RunFlags {
             backup_dir,
             undo,
         } = self;
+        let format = Format::named(&output, own)
+            .ok_or_else(|| UsageError::new(format!("there is no output format {output:?}")))?;
+        if let (Format::Own(format), true) = (format, yes || undo.is_some()) {
+            return Err(UsageError::new(format!(
+                "--output {format} is a picture of the diagnosis: it cannot be used with --yes or --undo"
+            )));
+        }
         if yes && dry_run != DryRun::None {
             return Err(UsageError::new(
                 "--yes and --dry-run cannot be used together: a dry run writes nothing",
@@ -113,13 +114,13 @@ impl RunFlags {
                 "--yes and --print-commands cannot be used together: printing commands writes nothing",
             ));
         }
-        if print_commands && !matches!(output, Format::Table | Format::Wide) {
+        if print_commands && !matches!(format, Format::Table | Format::Wide) {
             return Err(UsageError::new(
                 "--print-commands and --output cannot be used together: commands have no other format",
             ));
         }
         Ok(RunOptions {
-            format: output,
+            format,
             yes,
             dry_run,
             verify_within: wait.then_some(timeout),
@@ -130,6 +131,21 @@ impl RunFlags {
         })
     }
 }
+
+/// The identifiers of the flags that only a repair gives a meaning to.
+pub(crate) const OF_REPAIRS: [&str; 7] = [
+    "yes",
+    "dry_run",
+    "timeout",
+    "wait",
+    "print_commands",
+    "backup_dir",
+    "undo",
+];
+/// The identifier of `--output`, whose values are made for each plugin.
+pub(crate) const OUTPUT: &str = "output";
+/// The identifier of `--fail-on`, whose default is the plugin's.
+pub(crate) const FAIL_ON: &str = "fail_on";
 
 /// A duration in kubectl's syntax: whole seconds (`90`), or numbers with the units `ms`, `s`, `m`, `h` (`1m30s`).
 fn duration(text: &str) -> Result<Duration, String> {

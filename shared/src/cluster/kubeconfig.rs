@@ -34,9 +34,8 @@ impl Kubeconfig {
     pub fn load(flag: Option<&Path>, env: &Env) -> Result<Kubeconfig, ClusterError> {
         let explicit = flag.filter(|path| !path.as_os_str().is_empty());
         let mut kubeconfig = Kubeconfig {
-            entries: Entries::default(),
-            files: Vec::new(),
             explicit: explicit.is_some(),
+            ..Kubeconfig::blank()
         };
         for path in paths(explicit, env) {
             let read = read_file(&path)?;
@@ -50,6 +49,15 @@ impl Kubeconfig {
             kubeconfig.files.push(KubeconfigFile { path, content });
         }
         Ok(kubeconfig)
+    }
+
+    /// What there is without any file.
+    pub fn blank() -> Kubeconfig {
+        Kubeconfig {
+            entries: Entries::default(),
+            files: Vec::new(),
+            explicit: false,
+        }
     }
 
     /// The name of the context that is used unless another is asked for; `None` = not set.

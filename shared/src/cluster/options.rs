@@ -46,6 +46,14 @@ pub struct ConnectionOptions {
 }
 
 impl ConnectionOptions {
+    /// Whether the command line itself says where the server is, rather than leaving it to the kubeconfig that is found.
+    pub fn names_a_server(&self) -> bool {
+        self.kubeconfig.is_some()
+            || self.context.is_some()
+            || self.cluster.is_some()
+            || self.server.is_some()
+    }
+
     /// Options for another cluster of the same run: its own context, nothing overridden but how requests travel.
     pub fn for_context(
         &self,

@@ -16,7 +16,7 @@ use crate::interrupt::Interrupt;
 use crate::io::{self, Io};
 use crate::plan::Plan;
 use crate::progress::Progress;
-use crate::report::{self, Ending, commands_text, plan_text};
+use crate::report::{self, Ending, Format, commands_text, plan_text};
 use crate::text::harmless;
 
 /// What the stages of one run share.
@@ -47,12 +47,24 @@ impl Run<'_> {
         exit
     }
 
-    pub(super) async fn repair<R: Repair>(&self, config: &R::Config) -> Result<Exit, Failure> {
+    /// Does what the command line asks for.
+    pub(super) async fn asked_for<R: Repair>(&self, config: &R::Config) -> Result<Exit, Failure> {
+        match R::instead(self.access, config, self.options).await {
+            Some(ended) => ended,
+            None => self.repair::<R>(config).await,
+        }
+    }
+
+    async fn repair<R: Repair>(&self, config: &R::Config) -> Result<Exit, Failure> {
         self.progress.waiting_for("reading the federation");
         let observed = R::observe(self.access, config, Depth::Overview).await?;
         self.progress.finish();
         let time = clock::now();
         let findings = R::diagnose(&observed, config, time);
+        if let Format::Own(format) = self.options.format {
+            io::report(&R::rendering(format, &observed, &findings, config, time));
+            return Ok(report::exit_of_diagnosis(&findings, self.options.fail_on));
+        }
         let plan = R::plan(&observed, &findings, config, time);
         if self.options.print_commands {
             io::report(&commands_text(&plan));
@@ -169,7 +181,7 @@ impl Run<'_> {
             schema_version: backup::SCHEMA_VERSION,
             plugin: self.access.plugin().to_owned(),
             time: clock::now(),
-            server: self.access.control_plane().server().to_owned(),
+            server: self.access.server_name(),
             steps: apply::read_before(&planned, self.access)
                 .await
                 .map_err(CannotBackUp)?,

@@ -43,7 +43,7 @@ impl Shown {
                 plugin: run.access.plugin().to_owned(),
                 plugin_version: VERSION.to_owned(),
                 time,
-                control_plane: run.access.control_plane().server().to_owned(),
+                control_plane: run.access.server_name(),
                 verdict: Verdict::Healthy,
                 exit_code: 0,
                 subjects: Vec::new(),
