@@ -1,6 +1,7 @@
 //! The servers and the daemon that a run talks to, made once from the flags.
 
 mod member;
+mod on_behalf;
 mod server;
 
 use std::collections::BTreeMap;
@@ -32,6 +33,7 @@ use crate::plan::Commands;
 use crate::text::shell_word;
 
 pub use member::{MemberApi, NoMember, Way};
+pub use on_behalf::NoAnswer;
 pub use server::ServerApi;
 
 /// What the flags of every plugin say about servers.
@@ -58,6 +60,8 @@ pub struct Access {
     unusable: Option<String>,
     host: Option<ClusterClient>,
     docker: OnceLock<Docker>,
+    /// The control plane as the user of the kubeconfig, made when it is first needed.
+    oneself: OnceLock<ClusterClient>,
     /// The ways to members that were found, so that one run takes one way to each.
     members: Mutex<BTreeMap<String, MemberApi>>,
 }
@@ -106,6 +110,7 @@ impl Access {
             unusable,
             host,
             docker: OnceLock::new(),
+            oneself: OnceLock::new(),
             members: Mutex::default(),
         })
     }

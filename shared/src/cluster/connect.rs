@@ -13,7 +13,7 @@ use crate::cluster::credential_plugin::CredentialPlugin;
 use crate::cluster::error::ClusterError;
 use crate::cluster::kubeconfig::{Kubeconfig, without_userinfo};
 use crate::cluster::material;
-use crate::cluster::options::ConnectionOptions;
+use crate::cluster::options::{ConnectionOptions, Impersonation};
 use crate::cluster::proxy::{ProxyRules, effective_port};
 use crate::cluster::request_error::Peer;
 use crate::cluster::selection::{Selection, is_set};
@@ -71,19 +71,52 @@ impl Connector {
         kubeconfig: &Kubeconfig,
         options: &ConnectionOptions,
     ) -> Result<ClusterClient, ClusterError> {
-        let selection = match (Selection::of(kubeconfig, options), &self.pod) {
-            (Err(ClusterError::NoConfiguration { .. }), Some(server))
-                if !kubeconfig.is_explicit() =>
-            {
-                in_pod(server, Path::new(SERVICE_ACCOUNT), options)
-            }
-            (selection, _) => selection?,
-        };
+        let selection = self.selection(kubeconfig, options)?;
         self.client(
             &selection,
             options,
             kubectl_flags(kubeconfig, &selection, options),
         )
+    }
+
+    /// The same as the user of the kubeconfig, whom that user acts as (`--as`, and `as` in the file) aside.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the configuration.
+    pub(crate) fn connect_as_oneself(
+        &self,
+        kubeconfig: &Kubeconfig,
+        options: &ConnectionOptions,
+    ) -> Result<ClusterClient, ClusterError> {
+        let options = ConnectionOptions {
+            impersonation: Impersonation::default(),
+            ..options.clone()
+        };
+        let mut selection = self.selection(kubeconfig, &options)?;
+        selection.user = AuthInfo {
+            impersonate: None,
+            impersonate_uid: None,
+            impersonate_groups: None,
+            impersonate_user_extra: None,
+            ..selection.user
+        };
+        let flags = kubectl_flags(kubeconfig, &selection, &options);
+        self.client(&selection, &options, flags)
+    }
+
+    fn selection(
+        &self,
+        kubeconfig: &Kubeconfig,
+        options: &ConnectionOptions,
+    ) -> Result<Selection, ClusterError> {
+        match (Selection::of(kubeconfig, options), &self.pod) {
+            (Err(ClusterError::NoConfiguration { .. }), Some(server))
+                if !kubeconfig.is_explicit() =>
+            {
+                Ok(in_pod(server, Path::new(SERVICE_ACCOUNT), options))
+            }
+            (selection, _) => selection,
+        }
     }
 
     pub(crate) fn client(

@@ -133,7 +133,11 @@ fn authorities(cluster: &Cluster, label: &str) -> Result<Option<Vec<Vec<u8>>>, C
         .map_err(|problem| unusable(what, label, problem))
 }
 
-fn credentials(user: &AuthInfo, label: &str) -> Result<AuthInfo, ClusterError> {
+/// The user entry with all files read and no credential plugin in it.
+///
+/// # Errors
+/// Everything that is wrong with it.
+pub(crate) fn credentials(user: &AuthInfo, label: &str) -> Result<AuthInfo, ClusterError> {
     let mut user = user.clone();
     user.exec = None;
     refuse_removed_providers(&user, label)?;

@@ -8,6 +8,7 @@ mod failures;
 mod fake_server;
 mod kubeconfig;
 mod material;
+mod on_behalf;
 mod refusals;
 mod selection;
 mod tls;
