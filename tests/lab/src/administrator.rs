@@ -2,11 +2,13 @@
 
 use std::io;
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use http::Method;
 use serde_json::Value;
 
+use crate::api::exec::{Execution, PodExec};
 use crate::api::identity::User;
 use crate::api::refusal::Refusal;
 use crate::certificates::Authority;
@@ -140,6 +142,12 @@ impl Administrator<'_> {
         kubeconfig::write(&path, &kubeconfig::render(&[context]))?;
         lock(&self.federation.secrets).push(token.clone());
         Ok(path)
+    }
+
+    /// Lets this answer the commands that are run in pods of this cluster (`pods/exec`); before, no container has any
+    /// program. It may block for as long as a command takes.
+    pub fn on_exec(&self, script: impl Fn(&PodExec) -> Execution + Send + Sync + 'static) {
+        self.wired().api.set_script(Arc::new(script));
     }
 
     pub(crate) fn wired(&self) -> &Wired {

@@ -40,6 +40,7 @@ mod wire;
 mod wiring;
 
 pub use administrator::Administrator;
+pub use api::exec::{Execution, PodExec};
 pub use api::identity::{ImpersonationWording, User};
 pub use api::refusal::Refusal;
 pub use backend::{Availability, Backend, backends, enter};

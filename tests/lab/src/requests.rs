@@ -31,17 +31,16 @@ pub struct Request {
 }
 
 impl Request {
-    /// Whether the request asks for a change: no reads, reviews or dry runs.
+    /// Whether the request asks for a change: no reads, reviews or dry runs. A command in a pod may change anything.
     pub fn is_write(&self) -> bool {
         let path = self.path.split('?').next().unwrap_or_default();
         let review = path.ends_with("reviews");
         let dry_run = self.path.contains("dryRun=All");
         let harmless_docker =
             self.server == DOCKER && (path.ends_with("/exec") || path.contains("/exec/"));
-        matches!(self.method.as_str(), "POST" | "PUT" | "PATCH" | "DELETE")
-            && !review
-            && !dry_run
-            && !harmless_docker
+        let command = self.server != DOCKER && path.ends_with("/exec");
+        let changes = matches!(self.method.as_str(), "POST" | "PUT" | "PATCH" | "DELETE");
+        (changes || command) && !review && !dry_run && !harmless_docker
     }
 }
 

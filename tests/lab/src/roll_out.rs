@@ -7,6 +7,7 @@ use std::time::Duration;
 use http::Method;
 use serde_json::{Value, json};
 
+use crate::api::workloads;
 use crate::cluster_contents::{self, CONTROLLER_MANAGER, SYSTEM};
 use crate::karmada::objects::Objects;
 
@@ -58,7 +59,7 @@ impl RollOuts {
                 .call(
                     Method::PATCH,
                     &format!("{path}/{name}/status"),
-                    json!({"status": status(deployment, replicas)}),
+                    json!({"status": workloads::status(deployment, replicas)}),
                 )
                 .await;
         }
@@ -72,15 +73,4 @@ async fn replace(host: &dyn Objects, processes: &dyn Processes, component: &str)
     tokio::time::sleep(processes.restart()).await;
     // Without its pod the component still runs: pods are for show.
     let _ = cluster_contents::replace_pod(host, component, &processes.place()).await;
-}
-
-fn status(deployment: &Value, replicas: u64) -> Value {
-    json!({
-        "observedGeneration": deployment["metadata"]["generation"], "replicas": replicas, "updatedReplicas": replicas,
-        "readyReplicas": replicas, "availableReplicas": replicas,
-        "conditions": [
-            {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable", "message": "Deployment has minimum availability."},
-            {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": "ReplicaSet has successfully progressed."},
-        ],
-    })
 }

@@ -1,5 +1,5 @@
 //! What kube-controller-manager does in a cluster, done at once: token Secrets, garbage collection, emptied
-//! namespaces, the status of Deployments. Pure over the store.
+//! namespaces, the pods and status of workloads. Pure over the store.
 
 use base64::Engine as _;
 use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
@@ -7,14 +7,25 @@ use serde_json::{Value, json};
 
 use super::kinds::{self, Kind};
 use super::store::{Key, Store};
+use super::workloads;
+use crate::cluster_contents::SYSTEM;
 
 /// What the controllers know about their cluster.
 #[derive(Debug, Clone)]
 pub(crate) struct Surroundings {
     /// PEM of the authority of the cluster, which goes into token Secrets.
     pub(crate) authority: String,
-    /// Whether Deployments are rolled out at once; elsewhere somebody else does it.
+    /// Whether the Deployments of Karmada itself are rolled out at once; elsewhere somebody else does it.
     pub(crate) rolls_out: bool,
+    /// Whether workloads get pods; a Karmada control plane has workloads that are templates alone.
+    pub(crate) runs_pods: bool,
+}
+
+impl Surroundings {
+    /// Whether somebody else rolls the workload out.
+    fn leaves_alone(&self, resource: &str, workload: &Value) -> bool {
+        !self.rolls_out && resource == "deployments" && workload["metadata"]["namespace"] == SYSTEM
+    }
 }
 
 /// Reacts to an object that was created or changed.
@@ -28,7 +39,9 @@ pub(crate) fn after_write(
         ("", "secrets") if object["type"] == SERVICE_ACCOUNT_TOKEN => {
             fill_token(store, surroundings, kind, object)
         }
-        ("apps", "deployments") if surroundings.rolls_out => roll_out(store, kind, object),
+        ("apps", resource) if !surroundings.leaves_alone(resource, object) => {
+            workloads::roll_out(store, kind, object, surroundings.runs_pods);
+        }
         ("", "serviceaccounts") => fill_waiting_tokens(store, surroundings, object),
         _ => {}
     }
@@ -131,25 +144,4 @@ fn fill_waiting_tokens(store: &mut Store, surroundings: &Surroundings, account: 
     for secret in waiting {
         fill_token(store, surroundings, secrets, &secret);
     }
-}
-
-/// Reports the Deployment as rolled out; the processes behind it are played elsewhere.
-fn roll_out(store: &mut Store, kind: &'static Kind, deployment: &Value) {
-    let generation = &deployment["metadata"]["generation"];
-    if deployment["status"]["observedGeneration"] == *generation {
-        return;
-    }
-    let replicas = deployment["spec"]["replicas"].as_u64().unwrap_or(1);
-    let mut rolled = deployment.clone();
-    rolled["status"] = json!({
-        "observedGeneration": generation, "replicas": replicas, "updatedReplicas": replicas,
-        "readyReplicas": replicas, "availableReplicas": replicas,
-        "conditions": [
-            {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable", "message": "Deployment has minimum availability."},
-            {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": "ReplicaSet has successfully progressed."},
-        ],
-    });
-    let text = |field: &str| deployment["metadata"][field].as_str().unwrap_or_default();
-    let key = Key::new(kind, text("namespace"), text("name"));
-    store.write(kind, key, rolled);
 }

@@ -53,6 +53,7 @@ pub(crate) fn resources(role: Role, group: &str, version: &str) -> Option<Value>
                 "proxy" => ("Cluster", &["create", "delete", "get", "patch", "update"]),
                 "token" => ("TokenRequest", &["create"]),
                 "scale" => ("Scale", &["get", "patch", "update"]),
+                "exec" => ("PodExecOptions", &["create", "get"]),
                 _ => (kind.kind, &["get", "patch", "update"]),
             };
             let mut entry = json!({

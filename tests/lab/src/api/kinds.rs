@@ -97,6 +97,7 @@ pub(crate) fn known(group: &str, resource: &str) -> &'static Kind {
 
 const CORE: &str = "";
 const RBAC: &str = "rbac.authorization.k8s.io";
+const ADMISSION: &str = "admissionregistration.k8s.io";
 
 const fn kind(
     group: &'static str,
@@ -171,13 +172,57 @@ const KINDS: &[Kind] = &[
         .with(&["status"]),
     kind(CORE, "v1", "pods", "pod", "Pod")
         .short(&["po"])
-        .with(&["status"]),
+        .with(&["status", "exec"]),
     kind(CORE, "v1", "events", "event", "Event").short(&["ev"]),
     kind(CORE, "v1", "endpoints", "endpoint", "Endpoints").short(&["ep"]),
     kind("apps", "v1", "deployments", "deployment", "Deployment")
         .short(&["deploy"])
         .generation()
         .with(&["status", "scale"]),
+    kind("apps", "v1", "statefulsets", "statefulset", "StatefulSet")
+        .short(&["sts"])
+        .generation()
+        .with(&["status", "scale"]),
+    kind("apps", "v1", "daemonsets", "daemonset", "DaemonSet")
+        .short(&["ds"])
+        .generation()
+        .with(&["status"]),
+    kind("batch", "v1", "jobs", "job", "Job")
+        .generation()
+        .with(&["status"]),
+    kind("batch", "v1", "cronjobs", "cronjob", "CronJob")
+        .short(&["cj"])
+        .generation()
+        .with(&["status"]),
+    kind(
+        ADMISSION,
+        "v1",
+        "mutatingwebhookconfigurations",
+        "mutatingwebhookconfiguration",
+        "MutatingWebhookConfiguration",
+    )
+    .cluster_scoped()
+    .generation(),
+    kind(
+        ADMISSION,
+        "v1",
+        "validatingwebhookconfigurations",
+        "validatingwebhookconfiguration",
+        "ValidatingWebhookConfiguration",
+    )
+    .cluster_scoped()
+    .generation(),
+    kind(
+        "apiextensions.k8s.io",
+        "v1",
+        "customresourcedefinitions",
+        "customresourcedefinition",
+        "CustomResourceDefinition",
+    )
+    .short(&["crd", "crds"])
+    .cluster_scoped()
+    .generation()
+    .with(&["status"]),
     kind(
         "discovery.k8s.io",
         "v1",
@@ -206,7 +251,27 @@ const KINDS: &[Kind] = &[
         "APIService",
     )
     .cluster_scoped()
-    .with(&["status"])
+    .with(&["status"]),
+    kind(
+        "policy.karmada.io",
+        "v1alpha1",
+        "propagationpolicies",
+        "propagationpolicy",
+        "PropagationPolicy",
+    )
+    .short(&["pp"])
+    .generation()
+    .served(Served::ControlPlane),
+    kind(
+        "policy.karmada.io",
+        "v1alpha1",
+        "clusterpropagationpolicies",
+        "clusterpropagationpolicy",
+        "ClusterPropagationPolicy",
+    )
+    .short(&["cpp"])
+    .cluster_scoped()
+    .generation()
     .served(Served::ControlPlane),
     kind("work.karmada.io", "v1alpha1", "works", "work", "Work")
         .short(&["wk"])

@@ -212,6 +212,14 @@ impl Registry {
             Patch::Strategic(changes) => patch::strategic(&before, changes),
             Patch::Apply(configuration) => {
                 check_shape(address.kind, configuration)?;
+                let uid = &configuration["metadata"]["uid"];
+                if !uid.is_null() && *uid != before["metadata"]["uid"] {
+                    let cause = (
+                        "metadata.uid".to_owned(),
+                        format!("Invalid value: {uid}: field is immutable"),
+                    );
+                    return Err(Refusal::invalid(address.kind, address.name, &[cause]));
+                }
                 let owner = Owner {
                     operation: Operation::Apply,
                     ..updater(&address, options)
@@ -285,6 +293,12 @@ impl Registry {
     ) -> Result<Value, Refusal> {
         if !address.subresource.is_empty() {
             return Err(Refusal::not_found(address.kind, address.name));
+        }
+        if let Some(uid) = configuration["metadata"]["uid"].as_str() {
+            let cause = format!(
+                "uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+            );
+            return Err(Refusal::conflict(address.kind, address.name, &cause));
         }
         let owner = Owner {
             operation: Operation::Apply,

@@ -111,6 +111,12 @@ impl Query {
             .filter(|value| !value.is_empty())
     }
 
+    /// All values of a name that is given several times.
+    pub(crate) fn values(&self, name: &str) -> Vec<String> {
+        let given = self.0.iter().filter(|(key, _)| key == name);
+        given.map(|(_, value)| value.clone()).collect()
+    }
+
     pub(crate) fn is_true(&self, name: &str) -> bool {
         self.value(name)
             .is_some_and(|value| value == "true" || value == "1")

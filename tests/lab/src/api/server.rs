@@ -12,6 +12,7 @@ use rustls::server::WebPkiClientVerifier;
 use rustls::server::danger::ClientCertVerifier;
 use serde_json::{Value, json};
 
+use super::exec::{self, Execution, PodExec, Script};
 use super::identity::{self, ImpersonationWording, StaticToken, User};
 use super::kinds::{self, Kind, Role};
 use super::patch::Patch;
@@ -36,6 +37,8 @@ pub(crate) struct ApiServer {
     pub(crate) registry: Arc<Registry>,
     tokens: Mutex<Vec<StaticToken>>,
     proxy: Mutex<Option<Arc<dyn Proxy>>>,
+    /// What answers commands in pods; `None` = no container has any program.
+    script: Mutex<Option<Script>>,
 }
 
 /// How an API server behaves.
@@ -84,18 +87,19 @@ impl ApiServer {
         let surroundings = controllers::Surroundings {
             authority: authority.pem().to_owned(),
             rolls_out: config.rolls_out,
+            runs_pods: config.role == Role::Cluster,
         };
         let registry = Arc::new(Registry::new(surroundings));
         bootstrap::seed(&registry);
-        let (tokens, proxy) = (Mutex::default(), Mutex::default());
         Self {
             name: name.to_owned(),
             config,
             authority,
             verifier,
             registry,
-            tokens,
-            proxy,
+            tokens: Mutex::default(),
+            proxy: Mutex::default(),
+            script: Mutex::default(),
         }
     }
 
@@ -114,6 +118,11 @@ impl ApiServer {
     /// Installs or removes what serves `clusters/NAME/proxy`.
     pub(crate) fn set_proxy(&self, proxy: Option<Arc<dyn Proxy>>) {
         *lock(&self.proxy) = proxy;
+    }
+
+    /// Lets this answer commands in pods.
+    pub(crate) fn set_script(&self, script: Script) {
+        *lock(&self.script) = Some(script);
     }
 
     /// Carries out a request as an administrator, without network, record or faults.
@@ -202,6 +211,9 @@ impl ApiServer {
             Target::Resource(resource) if resource.subresource == "proxy" => {
                 self.proxy(resource, &user, call).await
             }
+            Target::Resource(resource) if resource.subresource == "exec" => self
+                .exec(resource, &query, &call)
+                .unwrap_or_else(|refusal| wire::refusal(&refusal)),
             Target::Resource(resource) => match self.route(&user, resource, &query, &call) {
                 Ok(Outcome::Object(code, object)) => wire::json(code, &object),
                 Ok(Outcome::Response(response)) => response,
@@ -313,6 +325,28 @@ impl ApiServer {
             Some(document) => wire::json(200, &document),
             None => wire::text(404, "404 page not found\n"),
         }
+    }
+
+    fn exec(
+        &self,
+        resource: &Resource,
+        query: &Query,
+        call: &Call,
+    ) -> Result<Response<Body>, Refusal> {
+        let kind = kinds::find(
+            self.config.role,
+            &resource.group,
+            &resource.version,
+            &resource.resource,
+        )
+        .filter(|kind| kind.subresources.contains(&"exec") && resource.rest.is_empty())
+        .ok_or_else(Refusal::unknown_path)?;
+        let address = Address::of(kind, &resource.namespace, &resource.name);
+        let pod = self.registry.read(address)?;
+        let script = lock(&self.script)
+            .clone()
+            .unwrap_or_else(|| Arc::new(|_: &PodExec| Execution::NoSuchProgram));
+        exec::answer(&pod, resource, query, call, script)
     }
 
     async fn proxy(&self, resource: &Resource, user: &User, call: Call) -> Response<Body> {
@@ -510,9 +544,12 @@ impl ApiServer {
         mut options: Options,
     ) -> Result<Outcome, Refusal> {
         let sent = call.json()?;
-        options.dry_run |= sent["dryRun"]
-            .as_array()
-            .is_some_and(|values| values.iter().any(|value| value == "All"));
+        if !sent.is_null() {
+            // Options in the body replace those in the query.
+            options.dry_run = sent["dryRun"]
+                .as_array()
+                .is_some_and(|values| values.iter().any(|value| value == "All"));
+        }
         if !address.name.is_empty() {
             let last = self
                 .registry

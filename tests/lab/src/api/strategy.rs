@@ -19,9 +19,7 @@ pub(crate) fn prepare_create(kind: &Kind, object: &mut Value) {
         }
         ("", "services") => default_service(object),
         ("cluster.karmada.io", "clusters") => default_cluster(object),
-        ("apps", "deployments") if object["spec"]["replicas"].is_null() => {
-            object["spec"]["replicas"] = json!(1)
-        }
+        ("apps", resource) => default_workload(resource, &mut object["spec"]),
         ("rbac.authorization.k8s.io", "clusterrolebindings" | "rolebindings") => {
             default_subjects(object)
         }
@@ -124,6 +122,29 @@ fn leave_out_what_is_empty(object: &mut Value) {
                 fields.remove(name);
             }
         }
+    }
+}
+
+fn default_workload(resource: &str, spec: &mut Value) {
+    let (field, strategy) = match resource {
+        "deployments" => (
+            "strategy",
+            json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": "25%", "maxUnavailable": "25%"}}),
+        ),
+        "statefulsets" => (
+            "updateStrategy",
+            json!({"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}),
+        ),
+        _ => (
+            "updateStrategy",
+            json!({"type": "RollingUpdate", "rollingUpdate": {"maxSurge": 0, "maxUnavailable": 1}}),
+        ),
+    };
+    if spec[field].is_null() {
+        spec[field] = strategy;
+    }
+    if resource != "daemonsets" && spec["replicas"].is_null() {
+        spec["replicas"] = json!(1);
     }
 }
 

@@ -165,7 +165,7 @@ where
 {
     let connected = hyper::client::conn::http1::handshake(TokioIo::new(stream)).await;
     let (mut sender, connection) = connected.map_err(|error| error.to_string())?;
-    tokio::spawn(connection);
+    tokio::spawn(connection.with_upgrades());
     sender
         .send_request(request)
         .await

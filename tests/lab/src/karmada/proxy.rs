@@ -7,10 +7,14 @@ use futures::TryStreamExt;
 use futures::future::{BoxFuture, FutureExt};
 use http::header::{
     AUTHORIZATION, CONNECTION, CONTENT_LENGTH, HOST, HeaderName, HeaderValue, TRANSFER_ENCODING,
+    UPGRADE,
 };
-use http::{Method, Request, Response, Version};
+use http::{Method, Request, Response, StatusCode, Version};
 use http_body_util::{BodyStream, Full, StreamBody};
+use hyper::upgrade::OnUpgrade;
+use hyper_util::rt::TokioIo;
 use serde_json::Value;
+use tokio::io::copy_bidirectional;
 use url::Url;
 
 use super::dial::Dialer;
@@ -125,8 +129,18 @@ async fn forward(member: &Member, user: &User, call: Call) -> Result<Response<Bo
         headers.append("impersonate-group", value(group)?);
     }
     headers.insert(FORWARDED, HeaderValue::from_static("true"));
+    if headers.contains_key(UPGRADE) {
+        headers.insert(CONNECTION, HeaderValue::from_static("Upgrade"));
+    }
     let answer = member.send(request).await;
-    let answer = answer.map_err(failed)?;
+    let mut answer = answer.map_err(failed)?;
+    if answer.status() == StatusCode::SWITCHING_PROTOCOLS {
+        let far = hyper::upgrade::on(&mut answer);
+        if let Some(near) = call.upgrade {
+            tokio::spawn(carry(near, far));
+        }
+        return Ok(answer.map(|_| wire::full("")));
+    }
     let (mut parts, body) = answer.into_parts();
     parts.version = Version::HTTP_11;
     for name in [CONNECTION, TRANSFER_ENCODING] {
@@ -137,6 +151,14 @@ async fn forward(member: &Member, user: &User, call: Call) -> Result<Response<Bo
         parts,
         wire::stream(StreamBody::new(frames)),
     ))
+}
+
+/// Carries the bytes of a connection that changed its protocol, both ways until one side ends.
+async fn carry(near: OnUpgrade, far: OnUpgrade) {
+    if let (Ok(near), Ok(far)) = (near.await, far.await) {
+        // Whoever is cut off notices by itself.
+        let _ = copy_bidirectional(&mut TokioIo::new(near), &mut TokioIo::new(far)).await;
+    }
 }
 
 /// Headers that concern the hop to the control plane, or that decide who the member sees.

@@ -2,7 +2,7 @@
 
 use std::process::Command;
 
-use karmada_lab::{Federation, Spec};
+use karmada_lab::{Execution, Federation, PodExec, Spec};
 
 struct Kubectl<'a>(&'a Federation);
 
@@ -151,5 +151,78 @@ fn patches_applies_and_waits() {
             let (ok, text) = kubectl.run(arguments);
             assert!(ok && text.contains(said), "{arguments:?}: {text}");
         }
+    });
+}
+
+#[test]
+fn writes_to_a_member_through_the_proxy_of_the_control_plane() {
+    with_kubectl(|_, _| {
+        let federation = crate::clients::repaired();
+        let member = federation.member("cluster-a");
+        member.on_exec(|exec: &PodExec| Execution::said(format!("{}\n", exec.command.join(" "))));
+        let kubectl = Kubectl(&federation);
+        let proxy = format!(
+            "https://127.0.0.1:{}/apis/cluster.karmada.io/v1alpha1/clusters/cluster-a/proxy",
+            federation.control_plane().port()
+        );
+        let write = |name: &str, text: &str| {
+            let file = federation.directory().join(name);
+            std::fs::write(&file, text).unwrap();
+            file.to_str().unwrap().to_owned()
+        };
+        let map = write(
+            "map.yaml",
+            "{apiVersion: v1, kind: ConfigMap, metadata: {name: map, namespace: default}, data: {a: '1'}}",
+        );
+        let set = write(
+            "set.yaml",
+            "{apiVersion: apps/v1, kind: StatefulSet, metadata: {name: set, namespace: default}, spec: {selector: \
+             {matchLabels: {app: set}}, template: {metadata: {labels: {app: set}}, spec: {containers: [{name: main, image: a}]}}}}",
+        );
+        let applied = ["apply", "--server-side", "--field-manager=m", "-f", &map];
+        let patch = r#"[{"op":"replace","path":"/data/a","value":"2"}]"#;
+        for (arguments, said) in [
+            (&["create", "-f", &set][..], "statefulset.apps/set created"),
+            (&applied, "configmap/map serverside-applied"),
+            (
+                &["patch", "configmaps", "map", "--type=json", "-p", patch],
+                "configmap/map patched",
+            ),
+            (&applied, "conflict with \"kubectl-patch\""),
+            (&["get", "configmap", "map", "-o", "yaml"], "a: \"2\""),
+            (&["delete", "configmaps", "map"], "deleted"),
+            (
+                &["rollout", "restart", "statefulset", "set"],
+                "statefulset.apps/set restarted",
+            ),
+            (
+                &["rollout", "status", "statefulset", "set"],
+                "roll out complete",
+            ),
+            (
+                &[
+                    "exec",
+                    "statefulset/set",
+                    "-c",
+                    "main",
+                    "--",
+                    "echo",
+                    "hello world",
+                ],
+                "echo hello world",
+            ),
+        ] {
+            let all: Vec<&str> = ["--server", &proxy, "-n", "default"]
+                .into_iter()
+                .chain(arguments.iter().copied())
+                .collect();
+            let (_, text) = kubectl.run(&all);
+            assert!(text.contains(said), "{arguments:?}: {text}");
+        }
+        assert!(
+            member
+                .read("/apis/apps/v1/namespaces/default/statefulsets/set")
+                .is_ok()
+        );
     });
 }

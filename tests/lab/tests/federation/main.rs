@@ -4,8 +4,10 @@
 
 mod clients;
 mod docker;
+mod exec;
 mod faults;
 mod impersonation;
 mod karmada;
 mod kubectl;
 mod kubernetes;
+mod workloads;

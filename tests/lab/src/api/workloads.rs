@@ -1,0 +1,142 @@
+//! What the controllers and kubelets behind Deployments, StatefulSets and DaemonSets do, done at once: new pods for a new
+//! template, and a status. Pure over the store.
+
+use std::hash::{DefaultHasher, Hash, Hasher};
+
+use serde_json::{Value, json};
+
+use super::kinds::{self, Kind};
+use super::registry::now;
+use super::store::{Key, Store};
+
+/// Rolls the workload out if its generation was not observed yet.
+pub(crate) fn roll_out(store: &mut Store, kind: &'static Kind, workload: &Value, with_pods: bool) {
+    if workload["status"]["observedGeneration"] == workload["metadata"]["generation"] {
+        return;
+    }
+    let node = store
+        .list(kinds::known("", "nodes"), None)
+        .find_map(|node| node["metadata"]["name"].as_str().map(str::to_owned))
+        .unwrap_or_default();
+    let replicas = replicas(workload);
+    if with_pods && workload["spec"]["paused"] != true {
+        replace_pods(store, workload, replicas, &node);
+    }
+    let mut rolled = workload.clone();
+    rolled["status"] = status(workload, replicas);
+    store.write(kind, key(kind, workload), rolled);
+}
+
+/// How many pods the workload is to have; a DaemonSet has one, as there is one node.
+pub(crate) fn replicas(workload: &Value) -> u64 {
+    match workload["kind"].as_str() {
+        Some("DaemonSet") => 1,
+        _ => workload["spec"]["replicas"].as_u64().unwrap_or(1),
+    }
+}
+
+/// The status of a workload that is rolled out.
+pub(crate) fn status(workload: &Value, replicas: u64) -> Value {
+    let generation = &workload["metadata"]["generation"];
+    match workload["kind"].as_str() {
+        Some("StatefulSet") => json!({
+            "observedGeneration": generation, "replicas": replicas, "updatedReplicas": replicas,
+            "readyReplicas": replicas, "availableReplicas": replicas, "currentReplicas": replicas,
+            "currentRevision": revision(workload), "updateRevision": revision(workload), "collisionCount": 0,
+        }),
+        Some("DaemonSet") => json!({
+            "observedGeneration": generation, "currentNumberScheduled": replicas, "desiredNumberScheduled": replicas,
+            "updatedNumberScheduled": replicas, "numberAvailable": replicas, "numberReady": replicas,
+            "numberMisscheduled": 0,
+        }),
+        _ => json!({
+            "observedGeneration": generation, "replicas": replicas, "updatedReplicas": replicas,
+            "readyReplicas": replicas, "availableReplicas": replicas,
+            "conditions": [
+                {"type": "Available", "status": "True", "reason": "MinimumReplicasAvailable", "message": "Deployment has minimum availability."},
+                {"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable", "message": "ReplicaSet has successfully progressed."},
+            ],
+        }),
+    }
+}
+
+/// The pods that have another template go, and those that are missing come.
+fn replace_pods(store: &mut Store, workload: &Value, replicas: u64, node: &str) {
+    let pods = kinds::known("", "pods");
+    let namespace = text(workload, "namespace");
+    let revision = revision(workload);
+    let owned: Vec<Value> = store
+        .list(pods, Some(namespace))
+        .filter(|pod| pod["metadata"]["ownerReferences"][0]["uid"] == workload["metadata"]["uid"])
+        .cloned()
+        .collect();
+    let keeps_old_ones = workload["spec"]["updateStrategy"]["type"] == "OnDelete";
+    let (kept, replaced): (Vec<_>, Vec<_>) = owned
+        .into_iter()
+        .partition(|pod| keeps_old_ones || pod["metadata"]["labels"][REVISION] == *revision);
+    let wanted = usize::try_from(replicas).unwrap_or_default();
+    let surplus = kept.len().saturating_sub(wanted);
+    for pod in replaced.iter().chain(kept.iter().take(surplus)) {
+        store.remove(pods, &key(pods, pod));
+    }
+    for index in kept.len()..wanted {
+        let new = pod(workload, index, node);
+        store.write(pods, key(pods, &new), new);
+    }
+}
+
+/// A pod of the workload, ready.
+pub(crate) fn pod(workload: &Value, index: usize, node: &str) -> Value {
+    let (name, template) = (text(workload, "name"), &workload["spec"]["template"]);
+    let name = match workload["kind"].as_str() {
+        Some("StatefulSet") => format!("{name}-{index}"),
+        Some("DaemonSet") => format!("{name}-{}", crate::random::hexadecimal(5)),
+        _ => format!(
+            "{name}-{}-{}",
+            revision(workload),
+            crate::random::hexadecimal(5)
+        ),
+    };
+    let mut labels = template["metadata"]["labels"].clone();
+    labels[REVISION] = json!(revision(workload));
+    let mut spec = template["spec"].clone();
+    spec["nodeName"] = json!(node);
+    let containers = spec["containers"].as_array().into_iter().flatten();
+    let ready: Vec<Value> = containers
+        .map(|container| {
+            json!({"name": container["name"], "image": container["image"], "ready": true, "restartCount": 0})
+        })
+        .collect();
+    json!({
+        "apiVersion": "v1", "kind": "Pod",
+        "metadata": {
+            "name": name, "namespace": workload["metadata"]["namespace"], "uid": crate::random::uuid(),
+            "creationTimestamp": now(), "labels": labels, "annotations": template["metadata"]["annotations"],
+            "ownerReferences": [{
+                "apiVersion": workload["apiVersion"], "kind": workload["kind"], "name": workload["metadata"]["name"],
+                "uid": workload["metadata"]["uid"], "controller": true,
+            }],
+        },
+        "spec": spec,
+        "status": {
+            "phase": "Running", "conditions": [{"type": "Ready", "status": "True"}], "containerStatuses": ready,
+        },
+    })
+}
+
+/// What tells pods of one template from those of another.
+fn revision(workload: &Value) -> String {
+    let mut hasher = DefaultHasher::new();
+    workload["spec"]["template"].to_string().hash(&mut hasher);
+    format!("{:010x}", hasher.finish() & 0xff_ffff_ffff)
+}
+
+fn key(kind: &'static Kind, object: &Value) -> Key {
+    Key::new(kind, text(object, "namespace"), text(object, "name"))
+}
+
+fn text<'a>(object: &'a Value, field: &str) -> &'a str {
+    object["metadata"][field].as_str().unwrap_or_default()
+}
+
+const REVISION: &str = "pod-template-hash";
