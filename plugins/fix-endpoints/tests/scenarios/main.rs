@@ -1,36 +1,18 @@
-//! The plugin as a user runs it: the real binary against a whole federation, one fact per scenario.
-//!
-//! Each scenario starts a federation of its own. Those of [`scenario::Scenario::anywhere`] know nothing of the backend that plays it;
-//! those that need faults or the record of requests run on the embedded one only.
+//! The plugin as a user runs it, one fact per scenario.
 
 #![allow(clippy::unwrap_used, reason = "a failed step fails the scenario")]
-#![allow(
-    clippy::disallowed_methods,
-    reason = "the plugin's rules: scenarios start it and look for programs"
-)]
 
-mod background;
-mod page;
-mod plugin;
-mod said;
-mod scenario;
-mod state;
-mod terminal;
-
+mod endpoints;
 mod themes;
 
 use std::process::ExitCode;
 
-use libtest_mimic::Arguments;
+use karmada_scenarios::{UnderTest, under_test};
 
 fn main() -> ExitCode {
-    if let Some(ended) = karmada_lab::enter() {
-        return ended;
-    }
-    let mut arguments = Arguments::from_args();
-    // Scenarios mostly wait for the federation.
-    arguments.test_threads.get_or_insert(THREADS);
-    libtest_mimic::run(&arguments, scenario::trials(&themes::all())).exit_code()
+    let plugin = UnderTest {
+        claims: &[("delivery not proven.", &[4])],
+        ..under_test!("kubectl-karmada_fix_endpoints")
+    };
+    karmada_scenarios::main(plugin, &themes::all())
 }
-
-const THREADS: usize = 8;

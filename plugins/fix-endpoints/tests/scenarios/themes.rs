@@ -14,7 +14,7 @@ mod promises;
 mod states;
 mod undo;
 
-use crate::scenario::Scenario;
+use karmada_scenarios::Scenario;
 
 pub(crate) fn all() -> Vec<Scenario> {
     [

@@ -3,10 +3,10 @@
 use std::path::PathBuf;
 
 use karmada_lab::{Federation, Spec};
+use karmada_scenarios::plugin::Plugin;
+use karmada_scenarios::scenario::{Scenario, embedded};
 
-use crate::plugin::Plugin;
-use crate::scenario::{Scenario, embedded};
-use crate::state;
+use crate::endpoints;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     embedded![
@@ -428,5 +428,5 @@ fn shows_help_and_version() {
             env!("CARGO_PKG_VERSION")
         )
     );
-    assert!(state::endpoint(&federation, "cluster-a").starts_with("https://0.0.0.0:"));
+    assert!(endpoints::endpoint(&federation, "cluster-a").starts_with("https://0.0.0.0:"));
 }

@@ -1,11 +1,12 @@
 //! Nothing is written without consent.
 
 use karmada_lab::{Backend, Federation, Lab, Spec};
+use karmada_scenarios::plugin::Plugin;
+use karmada_scenarios::scenario::{Program, Scenario, anywhere, embedded};
+use karmada_scenarios::state;
+use karmada_scenarios::terminal::Session;
 
-use crate::plugin::Plugin;
-use crate::scenario::{Program, Scenario, anywhere, embedded};
-use crate::state;
-use crate::terminal::Session;
+use crate::endpoints;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = anywhere![
@@ -187,18 +188,18 @@ fn finds_a_conflict_with_somebody_who_wrote_while_it_asked() {
         .args(&["--timeout", "2s"])
         .at_terminal();
     session.wait_for(PROMPT);
-    state::set_endpoint(&federation, "cluster-b", "https://172.21.0.99:6443");
+    endpoints::set_endpoint(&federation, "cluster-b", "https://172.21.0.99:6443");
     session.type_in("y\n");
     session
         .finish()
         .exits(4)
         .reports("conflict: spec.apiEndpoint of cluster/cluster-b is no longer what was diagnosed");
     assert_eq!(
-        state::endpoint(&federation, "cluster-b"),
+        endpoints::endpoint(&federation, "cluster-b"),
         "https://172.21.0.99:6443"
     );
     assert_eq!(
-        state::endpoint(&federation, "cluster-a"),
+        endpoints::endpoint(&federation, "cluster-a"),
         "https://172.20.0.3:6443"
     );
 }
@@ -227,8 +228,8 @@ fn prints_commands_that_repair(backend: &Backend) {
     Plugin::shell(&*lab, &printed.stdout).run().exits(0);
     for cluster in ["cluster-a", "cluster-b"] {
         assert_eq!(
-            state::endpoint(&*lab, cluster),
-            state::home_endpoint(&*lab, cluster)
+            endpoints::endpoint(&*lab, cluster),
+            endpoints::home_endpoint(&*lab, cluster)
         );
         assert!(lab.wait_ready(cluster, lab.patience()));
     }

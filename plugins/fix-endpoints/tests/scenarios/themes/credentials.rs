@@ -1,11 +1,10 @@
 //! Credentials that the member knows better than the control plane.
 
 use karmada_lab::{Federation, MemberSpec, Spec, Works};
+use karmada_scenarios::plugin::Plugin;
+use karmada_scenarios::scenario::{Scenario, embedded};
+use karmada_scenarios::state::{self, secret_path};
 use serde_json::{Value, json};
-
-use crate::plugin::Plugin;
-use crate::scenario::{Scenario, embedded};
-use crate::state::{self, secret_path};
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     embedded![

@@ -1,11 +1,12 @@
 //! The proof that workloads arrive, and a control plane that went blind.
 
 use karmada_lab::{Backend, Certificate, Effect, Fault, Federation, Lab, MemberSpec, Spec};
+use karmada_scenarios::plugin::Plugin;
+use karmada_scenarios::scenario::{Scenario, anywhere, embedded};
+use karmada_scenarios::state;
 use serde_json::{Value, json};
 
-use crate::plugin::Plugin;
-use crate::scenario::{Scenario, anywhere, embedded};
-use crate::state;
+use crate::endpoints;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = anywhere![
@@ -113,7 +114,10 @@ fn heals(lab: &dyn Lab) {
         .run()
         .exits(0)
         .reports("cluster/cluster-a: proven");
-    assert_eq!(state::endpoint(lab, "cluster-a"), "https://10.77.0.9:6443");
+    assert_eq!(
+        endpoints::endpoint(lab, "cluster-a"),
+        "https://10.77.0.9:6443"
+    );
     arrives(lab, "before");
     deliver(lab, "after");
     arrives(lab, "after");
@@ -124,7 +128,7 @@ fn blind(backend: &Backend) -> Box<dyn Lab> {
     let lab = moved(backend, without_load_balancer());
     let host = lab.spec().host.first_server();
     lab.docker().connect("lab-mesh", &host, None).unwrap();
-    state::set_endpoint(&*lab, "cluster-a", "https://10.77.0.9:6443");
+    endpoints::set_endpoint(&*lab, "cluster-a", "https://10.77.0.9:6443");
     assert!(lab.wait_ready("cluster-a", lab.patience()));
     edit(&*lab, "before");
     lab

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use karmada_lab::{Effect, Fault, Federation, MemberSpec, Spec, Works};
+use karmada_scenarios::plugin::Plugin;
+use karmada_scenarios::said::Said;
+use karmada_scenarios::scenario::{Scenario, embedded};
+use karmada_scenarios::state::cluster_path;
 
-use crate::plugin::Plugin;
-use crate::said::Said;
-use crate::scenario::{Scenario, embedded};
-use crate::state::{self, cluster_path};
+use crate::endpoints;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     embedded![
@@ -65,7 +66,7 @@ fn meets(federation: &Federation, fault: Fault) -> Said {
 
 #[track_caller]
 fn wrote_nothing(federation: &Federation, said: &Said) {
-    let endpoint = state::endpoint(federation, "one");
+    let endpoint = endpoints::endpoint(federation, "one");
     assert!(endpoint.starts_with("https://0.0.0.0:"), "{said}");
     let host = federation.docker().networks("k3d-karmada-host-server-0");
     assert_eq!(host, ["k3d-karmada-host"], "{said}");
@@ -183,7 +184,7 @@ fn repairs_although_secrets_cannot_be_read() {
         .exits(3)
         .reports("credentials-unreadable");
     assert_eq!(
-        state::endpoint(&federation, "one"),
+        endpoints::endpoint(&federation, "one"),
         "https://172.20.0.3:6443"
     );
 }
@@ -238,7 +239,7 @@ fn says_that_nothing_was_written_when_the_first_write_is_refused() {
         .tells("refused")
         .reports("Nothing was written")
         .does_not_tell("--undo");
-    assert!(state::endpoint(&federation, "one").starts_with("https://0.0.0.0:"));
+    assert!(endpoints::endpoint(&federation, "one").starts_with("https://0.0.0.0:"));
 }
 
 fn goes_on_with_other_members_when_a_connection_fails() {
@@ -253,11 +254,11 @@ fn goes_on_with_other_members_when_a_connection_fails() {
     let said = meets(&federation, fault);
     said.exits(4).tells("failed").reports("cluster-a");
     assert!(
-        state::endpoint(&federation, "cluster-a").starts_with("https://0.0.0.0:"),
+        endpoints::endpoint(&federation, "cluster-a").starts_with("https://0.0.0.0:"),
         "{said}"
     );
     assert_eq!(
-        state::endpoint(&federation, "cluster-b"),
+        endpoints::endpoint(&federation, "cluster-b"),
         "https://172.21.0.3:6443"
     );
 }
@@ -292,7 +293,7 @@ fn tells_a_refused_patch() {
             .does_not_report("Repaired")
             .reports("1 of 2 steps");
         assert!(
-            state::endpoint(&federation, "one").starts_with("https://0.0.0.0:"),
+            endpoints::endpoint(&federation, "one").starts_with("https://0.0.0.0:"),
             "{said}"
         );
     }
@@ -308,7 +309,7 @@ fn tells_a_patch_that_was_cut_before_it_was_done() {
         .tells("was read again and is unchanged")
         .does_not_report("Repaired");
     assert!(
-        state::endpoint(&federation, "one").starts_with("https://0.0.0.0:"),
+        endpoints::endpoint(&federation, "one").starts_with("https://0.0.0.0:"),
         "{said}"
     );
 }
@@ -328,7 +329,7 @@ fn sees_that_a_patch_was_done_whose_answer_was_lost() {
             .tells("applied")
             .reports("Repaired, and proven");
         assert_eq!(
-            state::endpoint(&federation, "one"),
+            endpoints::endpoint(&federation, "one"),
             "https://172.20.0.3:6443"
         );
     }
@@ -403,7 +404,7 @@ fn tells_a_refused_restart() {
         .run()
         .exits(4)
         .does_not_report("Repaired, and");
-    assert!(state::unproven(&federation, "one"));
+    assert!(endpoints::unproven(&federation, "one"));
 }
 
 fn cannot_prove_without_the_right_to_make_works() {
@@ -415,7 +416,7 @@ fn cannot_prove_without_the_right_to_make_works() {
         .exits(4)
         .reports("could not be proven")
         .reports("no Work can be made");
-    assert!(state::unproven(&federation, "one"));
+    assert!(endpoints::unproven(&federation, "one"));
 }
 
 fn names_what_it_had_to_leave_behind() {

@@ -1,11 +1,12 @@
 //! The federation of the field report: two k3d members joined at `https://0.0.0.0:PORT`.
 
 use karmada_lab::{Backend, Federation, Lab, Spec};
+use karmada_scenarios::plugin::Plugin;
+use karmada_scenarios::scenario::{Program, Scenario, anywhere, embedded};
+use karmada_scenarios::state;
 use serde_json::json;
 
-use crate::plugin::Plugin;
-use crate::scenario::{Program, Scenario, anywhere, embedded};
-use crate::state;
+use crate::endpoints;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = anywhere![
@@ -38,11 +39,11 @@ fn repairs_the_field_report(backend: &Backend) {
         .reports("cluster/cluster-b: proven");
     for cluster in ["cluster-a", "cluster-b"] {
         assert_eq!(
-            state::endpoint(&*lab, cluster),
-            state::home_endpoint(&*lab, cluster)
+            endpoints::endpoint(&*lab, cluster),
+            endpoints::home_endpoint(&*lab, cluster)
         );
         assert!(state::is_ready(&*lab, cluster));
-        assert!(!state::unproven(&*lab, cluster));
+        assert!(!endpoints::unproven(&*lab, cluster));
     }
 }
 
@@ -102,7 +103,7 @@ fn leaves_delivery_unproven_without_access_to_the_host(backend: &Backend) {
         .reports("rollout restart deployment karmada-controller-manager");
     for cluster in ["cluster-a", "cluster-b"] {
         assert!(state::is_ready(&*lab, cluster));
-        assert!(state::unproven(&*lab, cluster));
+        assert!(endpoints::unproven(&*lab, cluster));
     }
 }
 
@@ -153,8 +154,8 @@ fn says_that_it_did_not_wait(backend: &Backend) {
     assert_eq!(report["verdict"], "not-verified");
     assert_eq!(report["verification"], json!({"state": "switched-off"}));
     assert_eq!(
-        state::endpoint(&*lab, "cluster-a"),
-        state::home_endpoint(&*lab, "cluster-a")
+        endpoints::endpoint(&*lab, "cluster-a"),
+        endpoints::home_endpoint(&*lab, "cluster-a")
     );
 }
 
@@ -165,10 +166,10 @@ fn repairs_only_the_named_members(backend: &Backend) {
         .run()
         .exits(0)
         .does_not_report("cluster-a");
-    assert!(state::endpoint(&*lab, "cluster-a").starts_with("https://0.0.0.0:"));
+    assert!(endpoints::endpoint(&*lab, "cluster-a").starts_with("https://0.0.0.0:"));
     assert_eq!(
-        state::endpoint(&*lab, "cluster-b"),
-        state::home_endpoint(&*lab, "cluster-b")
+        endpoints::endpoint(&*lab, "cluster-b"),
+        endpoints::home_endpoint(&*lab, "cluster-b")
     );
 }
 

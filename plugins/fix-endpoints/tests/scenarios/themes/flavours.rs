@@ -3,12 +3,13 @@
 use karmada_lab::{
     Backend, ClusterSpec, Endpoint, Engine, Federation, Lab, MemberSpec, Spec, Works,
 };
+use karmada_scenarios::plugin::Plugin;
+use karmada_scenarios::said::Said;
+use karmada_scenarios::scenario::{Scenario, anywhere, embedded};
+use karmada_scenarios::state::{self, secret_path};
 use serde_json::json;
 
-use crate::plugin::Plugin;
-use crate::said::Said;
-use crate::scenario::{Scenario, anywhere, embedded};
-use crate::state::{self, secret_path};
+use crate::endpoints;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = anywhere![
@@ -68,7 +69,7 @@ fn k3d(name: &str) -> MemberSpec {
 fn repairs(lab: &dyn Lab, cluster: &str, endpoint: &str) -> Said {
     let said = Plugin::with_host(lab).args(&["-o", "json"]).run();
     said.exits(0);
-    assert_eq!(state::endpoint(lab, cluster), endpoint, "{said}");
+    assert_eq!(endpoints::endpoint(lab, cluster), endpoint, "{said}");
     assert_eq!(said.json()["verdict"], "repaired", "{said}");
     assert!(state::is_ready(lab, cluster));
     let before = state::of(lab);
@@ -84,7 +85,7 @@ fn repairs(lab: &dyn Lab, cluster: &str, endpoint: &str) -> Said {
 #[track_caller]
 fn repairs_at_home(backend: &Backend, member: MemberSpec) -> Box<dyn Lab> {
     let lab = backend.start(awake(Spec::with_members([member]))).unwrap();
-    let endpoint = state::home_endpoint(&*lab, "one");
+    let endpoint = endpoints::home_endpoint(&*lab, "one");
     repairs(&*lab, "one", &endpoint);
     lab
 }
@@ -149,7 +150,7 @@ fn repairs_k3d_on_a_network_that_was_there_before() {
         .address("k3d-two-server-0", "lab")
         .unwrap();
     assert_eq!(
-        state::endpoint(&federation, "two"),
+        endpoints::endpoint(&federation, "two"),
         format!("https://{address}:6443")
     );
 }
@@ -189,7 +190,7 @@ fn repairs_kind_beside_k3d(backend: &Backend) {
 
 fn repairs_minikube_at_its_own_port(backend: &Backend) {
     let lab = repairs_at_home(backend, MemberSpec::minikube("one"));
-    assert!(state::endpoint(&*lab, "one").ends_with(":8443"));
+    assert!(endpoints::endpoint(&*lab, "one").ends_with(":8443"));
 }
 
 /// A container without the labels of any tool, found by its published port and the CA that signed its certificate.
@@ -310,7 +311,7 @@ fn rewrites_a_kubeconfig_in_the_secret(backend: &Backend) {
     let mut member = k3d("one");
     member.secret_kubeconfig = Some(KUBECONFIG.to_owned());
     let lab = repairs_at_home(backend, member);
-    let expected = KUBECONFIG.replace("{SERVER}", &state::endpoint(&*lab, "one"));
+    let expected = KUBECONFIG.replace("{SERVER}", &endpoints::endpoint(&*lab, "one"));
     assert_eq!(kubeconfig_key(&*lab), Some(expected));
 }
 
@@ -354,7 +355,7 @@ fn takes_off_a_final_slash() {
         .docker()
         .connect("k3d-one", "k3d-karmada-host-server-0", None)
         .unwrap();
-    state::set_endpoint(&federation, "one", "https://172.20.0.3:6443/");
+    endpoints::set_endpoint(&federation, "one", "https://172.20.0.3:6443/");
     assert!(federation.wait_ready("one", std::time::Duration::from_secs(10)));
     repairs(&federation, "one", "https://172.20.0.3:6443");
 }
@@ -372,7 +373,7 @@ fn takes_the_endpoint_from_the_command_line_without_docker() {
         .exits(0)
         .reports("Repaired");
     assert_eq!(
-        state::endpoint(&federation, "one"),
+        endpoints::endpoint(&federation, "one"),
         "https://172.20.0.3:6443"
     );
 }
@@ -432,7 +433,7 @@ fn repairs_an_address_that_the_certificate_does_not_name() {
     docker
         .connect("mesh", "k3d-karmada-host-server-0", None)
         .unwrap();
-    state::set_endpoint(&federation, "one", "https://10.77.0.9:6443");
+    endpoints::set_endpoint(&federation, "one", "https://10.77.0.9:6443");
     let said = Plugin::on(&federation).args(&["-o", "json"]).run();
     assert_eq!(said.findings(), ["one endpoint-not-certified"]);
     repairs(&federation, "one", "https://172.20.0.3:6443");

@@ -1,11 +1,12 @@
 //! Which container is the member: never a stranger's, whatever its port or name says.
 
 use karmada_lab::{Endpoint, Federation, Lab, MemberSpec, Spec, Works};
+use karmada_scenarios::plugin::Plugin;
+use karmada_scenarios::scenario::{Scenario, embedded};
+use karmada_scenarios::state;
 use serde_json::json;
 
-use crate::plugin::Plugin;
-use crate::scenario::{Scenario, embedded};
-use crate::state;
+use crate::endpoints;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     embedded![
@@ -67,8 +68,8 @@ fn plans_the_home_endpoints(federation: &Federation) {
         .args(&["--dry-run", "-o", "json"])
         .run();
     said.exits(1);
-    let right = ["one", "two"].map(|name| state::home_endpoint(federation, name));
-    assert_eq!(said.planned_endpoints(), right, "{said}");
+    let right = ["one", "two"].map(|name| endpoints::home_endpoint(federation, name));
+    assert_eq!(endpoints::planned(&said), right, "{said}");
     let findings = said.findings();
     assert!(
         !findings.iter().any(|finding| finding.contains("authority")),
@@ -104,12 +105,12 @@ fn finds_the_member_although_another_container_took_its_port() {
         .docker()
         .run_publishing("stranger", "k3d-one", 17_001)
         .unwrap();
-    state::set_endpoint(&federation, "one", "https://0.0.0.0:17001");
+    endpoints::set_endpoint(&federation, "one", "https://0.0.0.0:17001");
     let said = Plugin::on(&federation)
         .args(&["--dry-run", "-o", "json"])
         .run();
     assert_eq!(
-        said.planned_endpoints(),
+        endpoints::planned(&said),
         ["https://172.20.0.3:6443"],
         "{said}"
     );
@@ -123,7 +124,7 @@ fn does_not_follow_a_port_to_a_stranger() {
     docker
         .run_publishing("stranger", "k3d-karmada-host", 17_001)
         .unwrap();
-    state::set_endpoint(&federation, "one", "https://0.0.0.0:17001");
+    endpoints::set_endpoint(&federation, "one", "https://0.0.0.0:17001");
     federation.forget_requests();
     let said = Plugin::on(&federation)
         .args(&["--yes", "--timeout", "1s"])
@@ -172,12 +173,12 @@ fn tells_two_namesakes_apart_by_their_certificates() {
         ..Spec::with_members([MemberSpec::k3d("one").subnet("172.20.0.0/16"), other])
     })
     .unwrap();
-    state::set_endpoint(&federation, "one", "https://172.31.0.1:6443");
+    endpoints::set_endpoint(&federation, "one", "https://172.31.0.1:6443");
     let said = Plugin::on(&federation)
         .args(&["--dry-run", "-o", "json"])
         .run();
     assert_eq!(
-        said.planned_endpoints(),
+        endpoints::planned(&said),
         ["https://172.20.0.3:6443"],
         "{said}"
     );
@@ -211,7 +212,7 @@ fn does_not_take_the_members_own_container_for_the_control_plane() {
         .run();
     assert!(said.code != Some(0), "{said}");
     assert!(
-        state::endpoint(&federation, "one").starts_with("https://0.0.0.0:"),
+        endpoints::endpoint(&federation, "one").starts_with("https://0.0.0.0:"),
         "{said}"
     );
 }
@@ -231,5 +232,5 @@ fn says_so_where_docker_is_on_another_machine() {
         .run()
         .exits(1)
         .reports("container-not-found");
-    assert!(state::endpoint(&federation, "one").starts_with("https://0.0.0.0:"));
+    assert!(endpoints::endpoint(&federation, "one").starts_with("https://0.0.0.0:"));
 }

@@ -3,11 +3,12 @@
 use std::time::Duration;
 
 use karmada_lab::{Effect, Fault, Federation, Spec, Works};
+use karmada_scenarios::plugin::Plugin;
+use karmada_scenarios::scenario::{Scenario, embedded};
+use karmada_scenarios::state::{self, cluster_path};
 use rustix::process::Signal;
 
-use crate::plugin::Plugin;
-use crate::scenario::{Scenario, embedded};
-use crate::state::{self, cluster_path};
+use crate::endpoints;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     embedded![
@@ -42,7 +43,7 @@ fn ends_while_it_reads(signal: Signal, code: i32) {
     let federation = awake();
     federation.inject(Fault::on(CLUSTERS, Effect::Never).at("karmada-apiserver"));
     let running = Plugin::on(&federation).args(&["--yes"]).start();
-    let asked = crate::background::until(Duration::from_secs(10), || {
+    let asked = karmada_scenarios::background::until(Duration::from_secs(10), || {
         let requests = federation.requests();
         requests
             .iter()
@@ -83,11 +84,11 @@ fn finishes_the_step(signal: Signal) {
         .tells("--undo")
         .does_not_report("Repaired");
     assert_eq!(
-        state::endpoint(&federation, "cluster-a"),
+        endpoints::endpoint(&federation, "cluster-a"),
         "https://172.20.0.3:6443"
     );
     assert!(
-        state::endpoint(&federation, "cluster-b").starts_with("https://0.0.0.0:"),
+        endpoints::endpoint(&federation, "cluster-b").starts_with("https://0.0.0.0:"),
         "{said}"
     );
 }
@@ -115,7 +116,7 @@ fn says_what_it_still_waited_for() {
             .reports("not ready")
             .does_not_report("Repaired");
         assert_eq!(
-            state::endpoint(&federation, "cluster-b"),
+            endpoints::endpoint(&federation, "cluster-b"),
             "https://172.21.0.3:6443",
             "{said}"
         );
@@ -199,7 +200,7 @@ fn is_completed_by_a_later_run_after_a_kill_at_any_step() {
         said.exits(0);
         for cluster in ["cluster-a", "cluster-b"] {
             assert!(state::is_ready(&federation, cluster), "{said}");
-            assert!(!state::unproven(&federation, cluster), "{said}");
+            assert!(!endpoints::unproven(&federation, cluster), "{said}");
         }
     }
 }
@@ -220,7 +221,10 @@ fn is_taken_back_after_a_kill_at_any_step() {
 fn is_deaf_to_hangups_under_nohup() {
     let federation = awake();
     federation.inject(Fault::on(&cluster_path("cluster-a"), SLOW).method("PATCH"));
-    let script = format!("trap '' HUP; exec {} --yes", crate::plugin::BINARY);
+    let script = format!(
+        "trap '' HUP; exec {} --yes",
+        karmada_scenarios::plugin::binary()
+    );
     let mut running = Plugin::shell(&federation, &script).start();
     running.wait_for("network k3d-cluster-a at");
     running.signal(Signal::HUP);

@@ -1,11 +1,12 @@
 //! What is printed, where, and in which form.
 
 use karmada_lab::{Backend, Federation, Lab, Spec};
+use karmada_scenarios::plugin::Plugin;
+use karmada_scenarios::scenario::{Scenario, anywhere, embedded};
+use karmada_scenarios::state::{self, secret_path};
 use serde_json::{Value, json};
 
-use crate::plugin::Plugin;
-use crate::scenario::{Scenario, anywhere, embedded};
-use crate::state::{self, secret_path};
+use crate::endpoints;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = anywhere![
@@ -178,7 +179,7 @@ fn colours_nothing_away_from_a_terminal() {
 fn shows_control_characters_escaped() {
     let federation = Federation::start(Spec::default()).unwrap();
     let url = "https://172.20.0.77:6443/\u{202e}x";
-    state::set_endpoint(&federation, "cluster-a", url);
+    endpoints::set_endpoint(&federation, "cluster-a", url);
     let said = Plugin::on(&federation).run();
     assert!(
         !said.stdout.contains('\u{202e}') && !said.stdout.contains('\u{1b}'),

@@ -4,12 +4,12 @@ use std::collections::BTreeSet;
 use std::path::Path;
 
 use karmada_lab::{Federation, Lab, Spec, User, Works};
+use karmada_scenarios::page;
+use karmada_scenarios::plugin::Plugin;
+use karmada_scenarios::scenario::{Scenario, embedded};
 use serde_json::{Value, json};
 
-use crate::page;
-use crate::plugin::Plugin;
-use crate::scenario::{Scenario, embedded};
-use crate::state;
+use crate::endpoints;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     embedded![
@@ -167,7 +167,7 @@ fn needs_no_more_rights_than_are_published() {
     assert_eq!(refused, [""; 0]);
     let backup = said.line_with("backup: ").trim_start_matches("backup: ");
     jane(&federation).args(&["--undo", backup]).run().exits(0);
-    assert!(state::endpoint(&federation, "cluster-a").starts_with("https://0.0.0.0:"));
+    assert!(endpoints::endpoint(&federation, "cluster-a").starts_with("https://0.0.0.0:"));
 }
 
 /// Without the right to patch clusters, nothing is written and it is said so; without the secrets, they stay unknown.

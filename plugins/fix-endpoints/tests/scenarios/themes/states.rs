@@ -1,11 +1,12 @@
 //! Members and containers in states that cannot be repaired, or not yet.
 
 use karmada_lab::{Endpoint, Federation, MemberSpec, Mode, Spec, User, Works};
+use karmada_scenarios::plugin::Plugin;
+use karmada_scenarios::scenario::{Scenario, embedded};
+use karmada_scenarios::state::{self, secret_path};
 use serde_json::json;
 
-use crate::plugin::Plugin;
-use crate::scenario::{Scenario, embedded};
-use crate::state::{self, secret_path};
+use crate::endpoints;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     embedded![
@@ -155,12 +156,12 @@ fn does_not_examine_members_that_are_deleted() {
 
 fn finds_a_missing_endpoint() {
     let federation = start(one());
-    state::set_endpoint(&federation, "one", "");
+    endpoints::set_endpoint(&federation, "one", "");
     let said = Plugin::on(&federation)
         .args(&["--dry-run", "-o", "json"])
         .run();
     assert_eq!(said.findings(), ["one endpoint-missing"]);
-    assert_eq!(said.planned_endpoints(), ["https://172.20.0.3:6443"]);
+    assert_eq!(endpoints::planned(&said), ["https://172.20.0.3:6443"]);
 }
 
 /// The API server refuses it today; older versions did not.
@@ -175,7 +176,7 @@ fn finds_an_endpoint_without_scheme() {
         .args(&["--dry-run", "-o", "json"])
         .run();
     assert_eq!(said.findings(), ["one endpoint-malformed"]);
-    assert_eq!(said.planned_endpoints(), ["https://172.20.0.3:6443"]);
+    assert_eq!(endpoints::planned(&said), ["https://172.20.0.3:6443"]);
 }
 
 /// With the control plane's kubeconfig alone, so that no member can be asked for its credentials.
@@ -366,14 +367,14 @@ fn is_not_fooled_by_a_readiness_that_lags() {
         format!("https://0.0.0.0:{port}"),
         "https://172.20.0.77:6443".to_owned(),
     ] {
-        state::set_endpoint(&federation, "one", &endpoint);
+        endpoints::set_endpoint(&federation, "one", &endpoint);
         assert_eq!(federation.readiness("one").unwrap()["status"], "True");
         let said = Plugin::on(&federation)
             .args(&["--dry-run", "-o", "json"])
             .run();
         said.exits(1);
         assert_eq!(
-            said.planned_endpoints(),
+            endpoints::planned(&said),
             ["https://172.20.0.3:6443"],
             "{said}"
         );
@@ -385,7 +386,7 @@ fn is_not_fooled_by_an_empty_endpoint_while_ready() {
     spec.timing.failure_threshold = std::time::Duration::from_secs(60);
     let federation = start(spec);
     Plugin::on(&federation).args(&["--yes"]).run().exits(0);
-    state::set_endpoint(&federation, "one", "");
+    endpoints::set_endpoint(&federation, "one", "");
     assert_eq!(federation.readiness("one").unwrap()["status"], "True");
     Plugin::on(&federation)
         .args(&["--dry-run"])
@@ -409,7 +410,7 @@ fn repairs_a_name_that_the_control_plane_does_not_know() {
             .run();
         assert_eq!(said.findings(), ["one endpoint-unknown-name"], "{said}");
         assert_eq!(
-            said.planned_endpoints(),
+            endpoints::planned(&said),
             ["https://172.20.0.3:6443"],
             "{said}"
         );

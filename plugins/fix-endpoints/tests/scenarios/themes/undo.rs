@@ -1,12 +1,13 @@
 //! A run is taken back from its backup, and nothing else is.
 
 use karmada_lab::{Backend, Effect, Fault, Federation, Lab, Spec};
+use karmada_scenarios::plugin::Plugin;
+use karmada_scenarios::said::Said;
+use karmada_scenarios::scenario::{Program, Scenario, anywhere, embedded};
+use karmada_scenarios::state::{self, cluster_path};
 use serde_json::json;
 
-use crate::plugin::Plugin;
-use crate::said::Said;
-use crate::scenario::{Program, Scenario, anywhere, embedded};
-use crate::state::{self, cluster_path};
+use crate::endpoints;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = anywhere![
@@ -95,8 +96,8 @@ fn takes_back_an_undo(backend: &Backend) {
     undo(&*lab, &backup(&said)).exits(0);
     for cluster in ["cluster-a", "cluster-b"] {
         assert_eq!(
-            state::endpoint(&*lab, cluster),
-            state::home_endpoint(&*lab, cluster)
+            endpoints::endpoint(&*lab, cluster),
+            endpoints::home_endpoint(&*lab, cluster)
         );
     }
 }
@@ -104,7 +105,7 @@ fn takes_back_an_undo(backend: &Backend) {
 fn does_not_take_back_what_others_changed(backend: &Backend) {
     let lab = backend.start(Spec::default()).unwrap();
     let backup = repaired(&*lab);
-    state::set_endpoint(&*lab, "cluster-b", "https://10.1.2.3:6443");
+    endpoints::set_endpoint(&*lab, "cluster-b", "https://10.1.2.3:6443");
     let before = state::of(&*lab);
     undo(&*lab, &backup)
         .exits(1)
@@ -192,11 +193,11 @@ fn refuses_the_backup_of_clusters_that_were_made_anew() {
     );
     cluster["metadata"] = json!({"name": "cluster-a"});
     control_plane.create(CLUSTERS, &cluster).unwrap();
-    let endpoint = state::endpoint(&federation, "cluster-a");
+    let endpoint = endpoints::endpoint(&federation, "cluster-a");
     let said = undo(&federation, &backup);
     assert!(matches!(said.code, Some(1 | 2)), "{said}");
     assert_eq!(
-        state::endpoint(&federation, "cluster-a"),
+        endpoints::endpoint(&federation, "cluster-a"),
         endpoint,
         "{said}"
     );

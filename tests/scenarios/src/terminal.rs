@@ -11,7 +11,7 @@ use crate::background::{Heard, ended, until};
 use crate::said::Said;
 
 /// A command at a terminal of its own, where stdout and stderr come together.
-pub(crate) struct Session {
+pub struct Session {
     child: Child,
     terminal: Pty,
     screen: Heard,
@@ -38,7 +38,7 @@ impl Session {
 
     /// Waits until the screen shows this.
     #[track_caller]
-    pub(crate) fn wait_for(&self, text: &str) {
+    pub fn wait_for(&self, text: &str) {
         let shown = until(PATIENCE, || self.screen.text().contains(text).then_some(()));
         assert!(
             shown.is_some(),
@@ -49,13 +49,13 @@ impl Session {
     }
 
     /// Types this; Ctrl-C is `\x03`, Ctrl-D is `\x04`.
-    pub(crate) fn type_in(&mut self, keys: &str) {
+    pub fn type_in(&mut self, keys: &str) {
         self.terminal.write_all(keys.as_bytes()).unwrap();
     }
 
     /// Waits until it ends; [`Said::stdout`] is the whole screen.
     #[track_caller]
-    pub(crate) fn finish(mut self) -> Said {
+    pub fn finish(mut self) -> Said {
         let status = ended(&mut self.child);
         let screen = self.screen.all();
         let Some(status) = status else {

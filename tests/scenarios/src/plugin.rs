@@ -11,10 +11,11 @@ use karmada_lab::Lab;
 use crate::background::Running;
 use crate::said::Said;
 use crate::terminal::Session;
+use crate::under_test::UnderTest;
 
 /// A command to be run.
 #[derive(Debug, Clone)]
-pub(crate) struct Plugin {
+pub struct Plugin {
     program: String,
     arguments: Vec<String>,
     environment: BTreeMap<String, String>,
@@ -24,14 +25,14 @@ pub(crate) struct Plugin {
 
 impl Plugin {
     /// The plugin with no flags.
-    pub(crate) fn on(lab: &dyn Lab) -> Plugin {
+    pub fn on(lab: &dyn Lab) -> Plugin {
         let mut environment = lab.environment();
         // `kubectl` finds the plugin as a user's does.
-        let folder = Path::new(BINARY).parent().unwrap();
+        let folder = Path::new(binary()).parent().unwrap();
         let path = environment.get("PATH").cloned().unwrap_or_default();
         environment.insert("PATH".to_owned(), format!("{}:{path}", folder.display()));
         Plugin {
-            program: BINARY.to_owned(),
+            program: binary().to_owned(),
             arguments: Vec::new(),
             environment,
             input: None,
@@ -40,13 +41,13 @@ impl Plugin {
     }
 
     /// The plugin with consent and access to the cluster that hosts Karmada.
-    pub(crate) fn with_host(lab: &dyn Lab) -> Plugin {
+    pub fn with_host(lab: &dyn Lab) -> Plugin {
         let context = lab.spec().host.context();
         Plugin::on(lab).args(&["--yes", "--host-context", &context])
     }
 
     /// A script for `sh`, in the environment that the plugin would have.
-    pub(crate) fn shell(lab: &dyn Lab, script: &str) -> Plugin {
+    pub fn shell(lab: &dyn Lab, script: &str) -> Plugin {
         Plugin {
             program: "sh".to_owned(),
             ..Plugin::on(lab)
@@ -55,7 +56,7 @@ impl Plugin {
     }
 
     /// With more arguments.
-    pub(crate) fn args<A: AsRef<str>>(mut self, arguments: &[A]) -> Plugin {
+    pub fn args<A: AsRef<str>>(mut self, arguments: &[A]) -> Plugin {
         let arguments = arguments
             .iter()
             .map(|argument| argument.as_ref().to_owned());
@@ -64,7 +65,7 @@ impl Plugin {
     }
 
     /// With no more patience than a wait needs that is to succeed here.
-    pub(crate) fn soon(self, lab: &dyn Lab) -> Plugin {
+    pub fn soon(self, lab: &dyn Lab) -> Plugin {
         let patience = match lab.embedded() {
             Some(_) => Duration::from_secs(4),
             None => lab.patience(),
@@ -73,40 +74,40 @@ impl Plugin {
     }
 
     /// With this variable.
-    pub(crate) fn env(mut self, name: &str, value: impl Into<String>) -> Plugin {
+    pub fn env(mut self, name: &str, value: impl Into<String>) -> Plugin {
         self.environment.insert(name.to_owned(), value.into());
         self
     }
 
     /// Without this variable.
-    pub(crate) fn without(mut self, name: &str) -> Plugin {
+    pub fn without(mut self, name: &str) -> Plugin {
         self.environment.remove(name);
         self
     }
 
     /// With this text on stdin, which is no terminal.
-    pub(crate) fn input(mut self, text: &str) -> Plugin {
+    pub fn input(mut self, text: &str) -> Plugin {
         self.input = Some(text.to_owned());
         self
     }
 
     /// Runs it to its end.
-    pub(crate) fn run(self) -> Said {
+    pub fn run(self) -> Said {
         self.start().finish()
     }
 
     /// Runs it to its end with this as stdout; [`Said::stdout`] is then empty.
-    pub(crate) fn run_into(self, stdout: impl Into<Stdio>) -> Said {
+    pub fn run_into(self, stdout: impl Into<Stdio>) -> Said {
         self.started(stdout.into()).finish()
     }
 
     /// Starts it without a terminal.
-    pub(crate) fn start(self) -> Running {
+    pub fn start(self) -> Running {
         self.started(Stdio::piped())
     }
 
     /// Starts it at a terminal of its own.
-    pub(crate) fn at_terminal(self) -> Session {
+    pub fn at_terminal(self) -> Session {
         let command = pty_process::blocking::Command::new(&self.program)
             .args(&self.arguments)
             .env_clear()
@@ -149,4 +150,6 @@ fn secrets(lab: &dyn Lab) -> Vec<String> {
 }
 
 /// The plugin's own file.
-pub(crate) const BINARY: &str = env!("CARGO_BIN_EXE_kubectl-karmada_fix_endpoints");
+pub fn binary() -> &'static str {
+    UnderTest::of_this_process().binary
+}

@@ -11,7 +11,7 @@ use rustix::process::{Pid, Signal, kill_process};
 use crate::said::Said;
 
 /// A command that was started.
-pub(crate) struct Running {
+pub struct Running {
     child: Child,
     command: String,
     secrets: Vec<String>,
@@ -32,7 +32,7 @@ impl Running {
 
     /// Waits until stderr holds this.
     #[track_caller]
-    pub(crate) fn wait_for(&mut self, text: &str) {
+    pub fn wait_for(&mut self, text: &str) {
         let heard = |running: &Running| running.stderr.as_ref().map_or(String::new(), Heard::text);
         let told = until(PATIENCE, || heard(self).contains(text).then_some(()));
         assert!(
@@ -44,14 +44,14 @@ impl Running {
     }
 
     /// Sends a signal.
-    pub(crate) fn signal(&self, signal: Signal) {
+    pub fn signal(&self, signal: Signal) {
         let pid = i32::try_from(self.child.id()).unwrap();
         kill_process(Pid::from_raw(pid).unwrap(), signal).unwrap();
     }
 
     /// Waits until it ends.
     #[track_caller]
-    pub(crate) fn finish(mut self) -> Said {
+    pub fn finish(mut self) -> Said {
         let status = ended(&mut self.child);
         let stdout = self.stdout.map(Heard::all).unwrap_or_default();
         let stderr = self.stderr.map(Heard::all).unwrap_or_default();
@@ -96,7 +96,7 @@ impl Heard {
 }
 
 /// Asks until there is an answer, for at most `patience`.
-pub(crate) fn until<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
+pub fn until<T>(patience: Duration, mut ask: impl FnMut() -> Option<T>) -> Option<T> {
     let deadline = Instant::now() + patience;
     loop {
         if let Some(answer) = ask() {

@@ -5,14 +5,18 @@ use std::process::ExitStatus;
 use serde_json::Value;
 
 use crate::page;
+use crate::under_test::UnderTest;
 
 /// A command that has ended.
 #[derive(Debug)]
-pub(crate) struct Said {
+pub struct Said {
     command: String,
-    pub(crate) code: Option<i32>,
-    pub(crate) stdout: String,
-    pub(crate) stderr: String,
+    /// The exit code; `None` = ended by a signal.
+    pub code: Option<i32>,
+    /// Everything it printed; of a session at a terminal, the whole screen.
+    pub stdout: String,
+    /// Everything it told.
+    pub stderr: String,
 }
 
 impl Said {
@@ -37,15 +41,16 @@ impl Said {
         said
     }
 
+    /// It ended with this exit code.
     #[track_caller]
-    pub(crate) fn exits(&self, code: i32) -> &Said {
+    pub fn exits(&self, code: i32) -> &Said {
         assert_eq!(self.code, Some(code), "the exit code of {self}");
         self
     }
 
     /// stdout holds this.
     #[track_caller]
-    pub(crate) fn reports(&self, text: &str) -> &Said {
+    pub fn reports(&self, text: &str) -> &Said {
         assert!(
             self.stdout.contains(text),
             "{text:?} in the report of {self}"
@@ -55,7 +60,7 @@ impl Said {
 
     /// stdout does not hold this.
     #[track_caller]
-    pub(crate) fn does_not_report(&self, text: &str) -> &Said {
+    pub fn does_not_report(&self, text: &str) -> &Said {
         assert!(
             !self.stdout.contains(text),
             "no {text:?} in the report of {self}"
@@ -65,14 +70,14 @@ impl Said {
 
     /// stderr holds this.
     #[track_caller]
-    pub(crate) fn tells(&self, text: &str) -> &Said {
+    pub fn tells(&self, text: &str) -> &Said {
         assert!(self.stderr.contains(text), "{text:?} on stderr of {self}");
         self
     }
 
     /// stderr does not hold this.
     #[track_caller]
-    pub(crate) fn does_not_tell(&self, text: &str) -> &Said {
+    pub fn does_not_tell(&self, text: &str) -> &Said {
         assert!(
             !self.stderr.contains(text),
             "no {text:?} on stderr of {self}"
@@ -82,7 +87,7 @@ impl Said {
 
     /// The first line of stdout or stderr that begins with this, spaces aside.
     #[track_caller]
-    pub(crate) fn line_with(&self, beginning: &str) -> &str {
+    pub fn line_with(&self, beginning: &str) -> &str {
         let mut lines = self.stdout.lines().chain(self.stderr.lines());
         lines
             .find(|line| line.trim_start().starts_with(beginning))
@@ -92,14 +97,14 @@ impl Said {
 
     /// stdout as JSON.
     #[track_caller]
-    pub(crate) fn json(&self) -> Value {
+    pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("{error} in the report of {self}"))
     }
 
     /// The codes of the findings in the JSON report, each as `SUBJECT CODE`, in order.
     #[track_caller]
-    pub(crate) fn findings(&self) -> Vec<String> {
+    pub fn findings(&self) -> Vec<String> {
         let report = self.json();
         let findings = report["findings"].as_array().unwrap();
         findings
@@ -112,19 +117,6 @@ impl Said {
                     text(&finding["code"])
                 )
             })
-            .collect()
-    }
-
-    /// The patch operations of the planned steps that set an endpoint: the endpoints, in order.
-    #[track_caller]
-    pub(crate) fn planned_endpoints(&self) -> Vec<String> {
-        self.json()["steps"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .filter_map(|step| step["summary"].as_str())
-            .filter_map(|summary| summary.split("set spec.apiEndpoint to ").nth(1))
-            .map(|rest| rest.split([',', ' ']).next().unwrap_or_default().to_owned())
             .collect()
     }
 
@@ -148,21 +140,14 @@ impl Said {
             is_finding.then_some(code)
         });
         for code in shown {
-            assert!(explained.contains(&code), "{code} is not explained: {self}");
+            assert!(explained.contains(code), "{code} is not explained: {self}");
         }
     }
 
     #[track_caller]
     fn agrees_with_itself(&self) {
         assert!(!self.stderr.contains("panicked"), "{self}");
-        let claims: [(&str, &[i32]); 6] = [
-            ("Nothing to repair.", &[0]),
-            ("Repaired, and verified", &[0]),
-            ("Repaired, and proven", &[0]),
-            ("The repair is not complete", &[4]),
-            ("delivery not proven.", &[4]),
-            ("the answer is unknown", &[3]),
-        ];
+        let claims = CLAIMS.iter().chain(UnderTest::of_this_process().claims);
         for (claim, codes) in claims {
             let holds = self.code.is_none_or(|code| codes.contains(&code));
             assert!(
@@ -187,3 +172,12 @@ impl std::fmt::Display for Said {
         )
     }
 }
+
+/// What plugins say of how a run ended, each with the exit codes that this goes with.
+const CLAIMS: &[(&str, &[i32])] = &[
+    ("Nothing to repair.", &[0]),
+    ("Repaired, and verified", &[0]),
+    ("Repaired, and proven", &[0]),
+    ("The repair is not complete", &[4]),
+    ("the answer is unknown", &[3]),
+];

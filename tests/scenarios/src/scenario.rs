@@ -4,7 +4,7 @@ use karmada_lab::{Availability, Backend, backends};
 use libtest_mimic::{Failed, Trial};
 
 /// A fact about the plugin, with what shows it.
-pub(crate) struct Scenario {
+pub struct Scenario {
     name: &'static str,
     needs: &'static [Program],
     pending: Option<&'static str>,
@@ -13,7 +13,7 @@ pub(crate) struct Scenario {
 
 /// A program that some scenarios type commands of.
 #[derive(Debug, Clone, Copy)]
-pub(crate) enum Program {
+pub enum Program {
     /// `kubectl`.
     Kubectl,
     /// `docker`.
@@ -27,7 +27,7 @@ enum Show {
 
 impl Scenario {
     /// A scenario that needs what only the embedded backend offers.
-    pub(crate) fn embedded(name: &'static str, show: fn()) -> Scenario {
+    pub fn embedded(name: &'static str, show: fn()) -> Scenario {
         Scenario {
             name,
             needs: &[],
@@ -37,7 +37,7 @@ impl Scenario {
     }
 
     /// A scenario for every backend.
-    pub(crate) fn anywhere(name: &'static str, show: fn(&Backend)) -> Scenario {
+    pub fn anywhere(name: &'static str, show: fn(&Backend)) -> Scenario {
         Scenario {
             name,
             needs: &[],
@@ -47,13 +47,13 @@ impl Scenario {
     }
 
     /// The same with programs that must be on `PATH`.
-    pub(crate) fn needs(mut self, programs: &'static [Program]) -> Scenario {
+    pub fn needs(mut self, programs: &'static [Program]) -> Scenario {
         self.needs = programs;
         self
     }
 
     /// The same as a fact that does not hold yet, and why: ignored unless asked for, everywhere.
-    pub(crate) fn pending(mut self, why: &'static str) -> Scenario {
+    pub fn pending(mut self, why: &'static str) -> Scenario {
         self.pending = Some(why);
         self
     }
@@ -134,17 +134,19 @@ fn in_ci() -> bool {
 const EMBEDDED: &str = "embedded";
 
 /// Scenarios of the embedded backend, named like the functions that show them.
+#[macro_export]
 macro_rules! embedded {
     ($($name:ident),* $(,)?) => {
-        vec![$($crate::scenario::Scenario::embedded(stringify!($name), $name)),*]
+        vec![$($crate::Scenario::embedded(stringify!($name), $name)),*]
     };
 }
 
 /// Scenarios of every backend, named like the functions that show them.
+#[macro_export]
 macro_rules! anywhere {
     ($($name:ident),* $(,)?) => {
-        vec![$($crate::scenario::Scenario::anywhere(stringify!($name), $name)),*]
+        vec![$($crate::Scenario::anywhere(stringify!($name), $name)),*]
     };
 }
 
-pub(crate) use {anywhere, embedded};
+pub use {anywhere, embedded};
