@@ -227,7 +227,7 @@ impl Explain for RequestError {
                 peer,
                 connecting: true,
                 ..
-            } => peer.proxy_hint(),
+            } => peer.proxy_hint().or_else(|| Some(peer.which_hint())),
             _ => None,
         }
     }
@@ -256,6 +256,10 @@ impl Peer {
         address
             .rsplit_once(':')
             .map_or(address.as_str(), |(host, _)| host)
+    }
+
+    fn which_hint(&self) -> String {
+        self.command("to see which server is meant, run kubectl config view --minify")
     }
 
     /// Only the environment's proxies are subject to `NO_PROXY`.

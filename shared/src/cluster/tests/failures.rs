@@ -40,6 +40,8 @@ async fn tells_refused_from_unresolved() {
         "the connection to the server 127.0.0.1:{port} was refused - did you specify the right host or port?"
     );
     assert_eq!(refused.to_string(), expected);
+    let hint = refused.hint().unwrap();
+    assert!(hint.contains("kubectl config view --minify"), "{hint}");
     assert_eq!(refused.was_sent(), Sent::No);
     let unresolved = client("https://nowhere.invalid".to_owned())
         .get::<Value>("/version")
