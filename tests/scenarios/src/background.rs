@@ -8,25 +8,24 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process};
 
+use crate::plugin::Started;
 use crate::said::Said;
 
 /// A command that was started.
 pub struct Running {
     child: Child,
-    command: String,
-    secrets: Vec<String>,
+    started: Started,
     stdout: Option<Heard>,
     stderr: Option<Heard>,
 }
 
 impl Running {
-    pub(crate) fn new(mut child: Child, command: String, secrets: Vec<String>) -> Running {
+    pub(crate) fn new(mut child: Child, started: Started) -> Running {
         Running {
             stdout: child.stdout.take().map(Heard::new),
             stderr: child.stderr.take().map(Heard::new),
             child,
-            command,
-            secrets,
+            started,
         }
     }
 
@@ -38,7 +37,7 @@ impl Running {
         assert!(
             told.is_some(),
             "{text:?} on stderr of {}:\n{}",
-            self.command,
+            self.started.command,
             heard(self)
         );
     }
@@ -56,9 +55,9 @@ impl Running {
         let stdout = self.stdout.map(Heard::all).unwrap_or_default();
         let stderr = self.stderr.map(Heard::all).unwrap_or_default();
         let Some(status) = status else {
-            panic!("{} did not end; stderr:\n{stderr}", self.command);
+            panic!("{} did not end; stderr:\n{stderr}", self.started.command);
         };
-        Said::take_down(self.command, status, (stdout, stderr), &self.secrets)
+        Said::take_down(self.started, status, (stdout, stderr))
     }
 }
 

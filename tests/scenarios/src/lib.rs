@@ -17,6 +17,7 @@ pub mod page;
 pub mod plugin;
 pub mod said;
 pub mod scenario;
+mod secrets;
 pub mod state;
 pub mod terminal;
 mod under_test;

@@ -5,6 +5,8 @@ use std::process::ExitStatus;
 use serde_json::Value;
 
 use crate::page;
+use crate::plugin::Started;
+use crate::secrets::Secrets;
 use crate::under_test::UnderTest;
 
 /// A command that has ended.
@@ -20,22 +22,21 @@ pub struct Said {
 }
 
 impl Said {
-    /// Takes down what a command said, and checks what holds for every run: no secret is shown, nothing panics, what is
+    /// Takes down what a command said, and checks what holds for every run: no secret is shown in any encoding, nothing panics, what is
     /// said of the end agrees with the exit code, and every finding is explained.
     #[track_caller]
     pub(crate) fn take_down(
-        command: String,
+        started: Started,
         status: ExitStatus,
         (stdout, stderr): (String, String),
-        secrets: &[String],
     ) -> Said {
         let said = Said {
-            command,
+            command: started.command,
             code: status.code(),
             stdout,
             stderr,
         };
-        said.keeps_secrets(secrets);
+        said.keeps_secrets(&started.secrets);
         said.agrees_with_itself();
         said.finds_what_is_explained();
         said
@@ -121,11 +122,15 @@ impl Said {
     }
 
     #[track_caller]
-    fn keeps_secrets(&self, secrets: &[String]) {
-        for secret in secrets {
+    fn keeps_secrets(&self, secrets: &Secrets) {
+        for (stream, text) in [("stdout", &self.stdout), ("stderr", &self.stderr)] {
             // The secret itself is not shown here either.
-            let found = self.stdout.contains(secret) || self.stderr.contains(secret);
-            assert!(!found, "a secret is shown by {}", self.command);
+            if let Some(encoding) = secrets.encoding_in(text) {
+                panic!(
+                    "a secret is shown as {encoding} on {stream} of {}",
+                    self.command
+                );
+            }
         }
     }
 

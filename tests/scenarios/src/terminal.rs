@@ -8,6 +8,7 @@ use pty_process::Size;
 use pty_process::blocking::{Command, Pty};
 
 use crate::background::{Heard, ended, until};
+use crate::plugin::Started;
 use crate::said::Said;
 
 /// A command at a terminal of its own, where stdout and stderr come together.
@@ -15,12 +16,11 @@ pub struct Session {
     child: Child,
     terminal: Pty,
     screen: Heard,
-    command: String,
-    secrets: Vec<String>,
+    started: Started,
 }
 
 impl Session {
-    pub(crate) fn open(command: Command, shown: String, secrets: Vec<String>) -> Session {
+    pub(crate) fn open(command: Command, started: Started) -> Session {
         let (terminal, side) = pty_process::blocking::open().unwrap();
         terminal.resize(Size::new(50, 160)).unwrap();
         let child = command.spawn(side).unwrap();
@@ -31,8 +31,7 @@ impl Session {
             child,
             terminal,
             screen: Heard::new(std::fs::File::from(descriptor)),
-            command: shown,
-            secrets,
+            started,
         }
     }
 
@@ -43,7 +42,7 @@ impl Session {
         assert!(
             shown.is_some(),
             "{text:?} on the screen of {}:\n{}",
-            self.command,
+            self.started.command,
             self.screen.text()
         );
     }
@@ -59,9 +58,9 @@ impl Session {
         let status = ended(&mut self.child);
         let screen = self.screen.all();
         let Some(status) = status else {
-            panic!("{} did not end:\n{screen}", self.command);
+            panic!("{} did not end:\n{screen}", self.started.command);
         };
-        Said::take_down(self.command, status, (screen, String::new()), &self.secrets)
+        Said::take_down(self.started, status, (screen, String::new()))
     }
 }
 
