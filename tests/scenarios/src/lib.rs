@@ -13,10 +13,13 @@
 )]
 
 pub mod background;
+mod conformance;
 pub mod page;
 pub mod plugin;
+pub mod refusal;
 pub mod said;
 pub mod scenario;
+mod schema;
 mod secrets;
 pub mod state;
 pub mod terminal;
@@ -29,18 +32,23 @@ use libtest_mimic::Arguments;
 pub use plugin::Plugin;
 pub use said::Said;
 pub use scenario::{Program, Scenario};
-pub use under_test::UnderTest;
+pub use under_test::{Need, UnderTest, default_federation};
 
-/// Runs the scenarios of a plugin as the process's main function does.
-pub fn main(under_test: UnderTest, scenarios: &[Scenario]) -> ExitCode {
+/// Runs what every plugin must pass, and these scenarios of a plugin's own, as the process's main function does.
+///
+/// # Panics
+/// If two scenarios have one name.
+pub fn main(under_test: UnderTest, own: Vec<Scenario>) -> ExitCode {
     if let Some(ended) = karmada_lab::enter() {
         return ended;
     }
     under_test.enter();
+    let mut scenarios = conformance::scenarios(&under_test);
+    scenarios.extend(own);
     let mut arguments = Arguments::from_args();
     // Scenarios mostly wait for the federation.
     arguments.test_threads.get_or_insert(THREADS);
-    libtest_mimic::run(&arguments, scenario::trials(scenarios)).exit_code()
+    libtest_mimic::run(&arguments, scenario::trials(&scenarios)).exit_code()
 }
 
 const THREADS: usize = 8;

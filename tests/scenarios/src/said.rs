@@ -6,6 +6,7 @@ use serde_json::Value;
 
 use crate::page;
 use crate::plugin::Started;
+use crate::schema;
 use crate::secrets::Secrets;
 use crate::under_test::UnderTest;
 
@@ -101,6 +102,14 @@ impl Said {
     pub fn json(&self) -> Value {
         serde_json::from_str(&self.stdout)
             .unwrap_or_else(|error| panic!("{error} in the report of {self}"))
+    }
+
+    /// stdout as a JSON report, which fits the published schema.
+    #[track_caller]
+    pub fn report(&self) -> Value {
+        let report = self.json();
+        schema::fits(&report);
+        report
     }
 
     /// The codes of the findings in the JSON report, each as `SUBJECT CODE`, in order.

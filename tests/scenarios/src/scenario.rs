@@ -1,5 +1,7 @@
 //! What a scenario is, and on which backends it runs.
 
+use std::collections::BTreeSet;
+
 use karmada_lab::{Availability, Backend, backends};
 use libtest_mimic::{Failed, Trial};
 
@@ -62,6 +64,14 @@ impl Scenario {
 /// A trial per scenario and backend, those of the slow backends last. What is missing shows as ignored with the reason;
 /// where `CI=true`, it fails.
 pub(crate) fn trials(scenarios: &[Scenario]) -> Vec<Trial> {
+    let mut names = BTreeSet::new();
+    for scenario in scenarios {
+        assert!(
+            names.insert(scenario.name),
+            "two scenarios {}",
+            scenario.name
+        );
+    }
     let mut trials = Vec::new();
     for backend in backends() {
         for scenario in scenarios {
@@ -131,7 +141,8 @@ fn in_ci() -> bool {
     std::env::var("CI").is_ok_and(|value| value == "true")
 }
 
-const EMBEDDED: &str = "embedded";
+/// The name of the embedded backend.
+pub(crate) const EMBEDDED: &str = "embedded";
 
 /// Scenarios of the embedded backend, named like the functions that show them.
 #[macro_export]

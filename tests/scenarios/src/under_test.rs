@@ -3,6 +3,8 @@
 use std::path::Path;
 use std::sync::OnceLock;
 
+use karmada_lab::{Backend, Lab, Spec};
+
 /// The plugin that is under test; made by [`under_test!`](crate::under_test!).
 #[derive(Debug, Clone, Copy)]
 pub struct UnderTest {
@@ -10,8 +12,29 @@ pub struct UnderTest {
     pub binary: &'static str,
     /// The folder of its `Cargo.toml`.
     pub folder: &'static str,
+    /// The version of its package.
+    pub version: &'static str,
+    /// Whether it can do without a control plane.
+    pub control_plane: Need,
+    /// Starts a federation with the fault that it finds: there, [`UnderTest::diagnosis`] exits with 1.
+    pub federation: fn(&Backend) -> Box<dyn Lab>,
+    /// The arguments with which it diagnoses; empty where it needs none.
+    pub diagnosis: &'static [&'static str],
     /// What it says of how a run ended, beyond what all plugins say, each with the exit codes that this goes with.
     pub claims: &'static [(&'static str, &'static [i32])],
+    /// Words with dashes in the files that make its findings that are no codes of findings.
+    pub no_codes: &'static [&'static str],
+}
+
+/// Whether something is needed.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Need {
+    /// Nothing can be said without it.
+    Required,
+    /// Something can be said without it.
+    Optional,
+    /// It is never asked.
+    Unused,
 }
 
 impl UnderTest {
@@ -37,16 +60,26 @@ impl UnderTest {
 
 /// The plugin of this package, by the name of its binary.
 ///
-/// Whatever differs from other plugins is written before it: `UnderTest { claims: &[...], ..under_test!("...") }`.
+/// Whatever differs from most plugins is written before it: `UnderTest { claims: &[...], ..under_test!("...") }`.
 #[macro_export]
 macro_rules! under_test {
     ($binary:literal) => {
         $crate::UnderTest {
             binary: env!(concat!("CARGO_BIN_EXE_", $binary)),
             folder: env!("CARGO_MANIFEST_DIR"),
+            version: env!("CARGO_PKG_VERSION"),
+            control_plane: $crate::Need::Required,
+            federation: $crate::default_federation,
+            diagnosis: &[],
             claims: &[],
+            no_codes: &[],
         }
     };
+}
+
+/// The federation of [`Spec::default`]: two members whose endpoints lead the control plane back to itself.
+pub fn default_federation(backend: &Backend) -> Box<dyn Lab> {
+    backend.start(Spec::default()).unwrap()
 }
 
 static THIS: OnceLock<UnderTest> = OnceLock::new();

@@ -12,7 +12,14 @@ use karmada_scenarios::{UnderTest, under_test};
 fn main() -> ExitCode {
     let plugin = UnderTest {
         claims: &[("delivery not proven.", &[4])],
+        no_codes: &[
+            "fix-endpoints",
+            "karmada-cluster",
+            "karmada-impersonator",
+            "karmada-system",
+            "kebab-case",
+        ],
         ..under_test!("kubectl-karmada_fix_endpoints")
     };
-    karmada_scenarios::main(plugin, &themes::all())
+    karmada_scenarios::main(plugin, themes::all())
 }

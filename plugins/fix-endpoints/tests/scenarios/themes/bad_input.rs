@@ -4,21 +4,12 @@ use std::path::PathBuf;
 
 use karmada_lab::{Federation, Spec};
 use karmada_scenarios::plugin::Plugin;
+use karmada_scenarios::refusal::{kubeconfig, refuses};
 use karmada_scenarios::scenario::{Scenario, embedded};
-
-use crate::endpoints;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     embedded![
-        names_a_missing_kubeconfig,
-        names_an_empty_kubeconfig,
-        names_a_kubeconfig_that_is_no_yaml,
         reads_a_kubeconfig_with_a_byte_order_mark,
-        names_a_folder_given_as_kubeconfig,
-        names_an_unknown_context,
-        names_an_unknown_host_context,
-        names_the_contexts_that_are_karmada,
-        names_the_contexts_that_are_karmada_for_a_member,
         names_near_matches_of_an_unknown_cluster,
         lists_the_clusters_where_none_is_near,
         refuses_endpoints_that_are_none,
@@ -29,65 +20,14 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         says_what_answers_instead_of_docker,
         refuses_two_daemons,
         refuses_flags_that_contradict_each_other,
-        refuses_a_wait_that_is_no_time,
-        refuses_a_group_without_a_user,
         finds_relative_files_beside_the_kubeconfig,
         merges_several_kubeconfigs,
-        refuses_an_undo_of_what_is_no_backup,
         refuses_a_context_of_another_member,
-        takes_both_names_of_the_context_flag,
-        shows_help_and_version,
     ]
 }
 
 fn start() -> Federation {
     Federation::start(Spec::default()).unwrap()
-}
-
-/// A kubeconfig with this text.
-fn kubeconfig(federation: &Federation, text: &str) -> String {
-    let path = federation.directory().join("given.config");
-    std::fs::write(&path, text).unwrap();
-    path.display().to_string()
-}
-
-/// The run ends with an error in kubectl's voice, says this, and nothing is written.
-#[track_caller]
-fn refuses(federation: &Federation, plugin: Plugin, code: i32, texts: &[&str]) {
-    federation.forget_requests();
-    let said = plugin.args(&["--yes", "--timeout", "1s"]).run();
-    said.exits(code).tells("error: ");
-    for text in texts {
-        said.tells(text);
-    }
-    assert_eq!(federation.writes(), [], "{said}");
-}
-
-fn names_a_missing_kubeconfig() {
-    let federation = start();
-    let plugin = Plugin::on(&federation).args(&["--kubeconfig", "/nowhere/config"]);
-    refuses(&federation, plugin, 2, &["/nowhere/config"]);
-}
-
-fn names_an_empty_kubeconfig() {
-    let federation = start();
-    let path = kubeconfig(&federation, "");
-    let plugin = Plugin::on(&federation).args(&["--kubeconfig", &path]);
-    refuses(&federation, plugin, 3, &["given.config"]);
-}
-
-fn names_a_kubeconfig_that_is_no_yaml() {
-    let federation = start();
-    for text in [
-        "clusters: [",
-        "just words",
-        "{\"clusters\": 7}",
-        "\u{1}\u{2}",
-    ] {
-        let path = kubeconfig(&federation, text);
-        let plugin = Plugin::on(&federation).args(&["--kubeconfig", &path]);
-        refuses(&federation, plugin, 3, &["given.config"]);
-    }
 }
 
 /// As editors on Windows leave it.
@@ -103,48 +43,6 @@ fn reads_a_kubeconfig_with_a_byte_order_mark() {
         .run()
         .exits(1)
         .reports("endpoint-own-host");
-}
-
-fn names_a_folder_given_as_kubeconfig() {
-    let federation = start();
-    let folder = federation.directory().display().to_string();
-    let plugin = Plugin::on(&federation).args(&["--kubeconfig", &folder]);
-    refuses(&federation, plugin, 3, &[&folder]);
-}
-
-fn names_an_unknown_context() {
-    let federation = start();
-    let plugin = Plugin::on(&federation).args(&["--context", "karmada"]);
-    refuses(&federation, plugin, 2, &["\"karmada\""]);
-}
-
-fn names_an_unknown_host_context() {
-    let federation = start();
-    let plugin = Plugin::on(&federation).args(&["--host-context", "k3d-nowhere"]);
-    refuses(&federation, plugin, 2, &["k3d-nowhere"]);
-}
-
-/// The host cluster's context in place of Karmada's.
-fn names_the_contexts_that_are_karmada() {
-    let federation = start();
-    let plugin = Plugin::on(&federation).args(&["--context", "k3d-karmada-host"]);
-    refuses(
-        &federation,
-        plugin,
-        3,
-        &["not a Karmada control plane", "--context karmada-apiserver"],
-    );
-}
-
-fn names_the_contexts_that_are_karmada_for_a_member() {
-    let federation = start();
-    let plugin = Plugin::on(&federation).args(&["--context", "k3d-cluster-a"]);
-    refuses(
-        &federation,
-        plugin,
-        3,
-        &["not a Karmada control plane", "--context karmada-apiserver"],
-    );
 }
 
 fn names_near_matches_of_an_unknown_cluster() {
@@ -224,12 +122,6 @@ fn does_not_repeat_a_password() {
     said.exits(2)
         .does_not_tell("hunter2")
         .does_not_report("hunter2");
-    let said = Plugin::on(&federation)
-        .args(&["--token", "hunter2", "--username", "me"])
-        .run();
-    said.exits(2)
-        .does_not_tell("hunter2")
-        .does_not_report("hunter2");
 }
 
 fn says_that_docker_does_not_run() {
@@ -276,17 +168,7 @@ fn refuses_two_daemons() {
 fn refuses_flags_that_contradict_each_other() {
     let federation = start();
     for flags in [
-        &["--yes", "--dry-run"][..],
-        &["--yes", "--print-commands"],
-        &["--print-commands", "-o", "json"],
-        &["--check-delivery", "--no-delivery-check"],
-        &["--context", "a", "--karmada-context", "b"],
-        &["--token", "a-token", "--username", "a"],
-        &["-o", "xml"],
-        &["--dry-run=maybe"],
-        &["--wait=perhaps"],
-        &["--no-such-flag"],
-        &["--as-user-extra", "novalue"],
+        &["--check-delivery", "--no-delivery-check"][..],
         &["--cluster-context", "k3d-cluster-a"],
         &["--cluster-context", "nobody=k3d-cluster-a"],
     ] {
@@ -294,28 +176,6 @@ fn refuses_flags_that_contradict_each_other() {
         said.exits(2).tells("error: ");
     }
     assert_eq!(federation.writes(), []);
-}
-
-fn refuses_a_wait_that_is_no_time() {
-    let federation = start();
-    for time in ["soon", "-1s", "", "1 parsec"] {
-        Plugin::on(&federation)
-            .args(&["--timeout", time])
-            .run()
-            .exits(2);
-        if !time.is_empty() {
-            Plugin::on(&federation)
-                .args(&[&format!("--request-timeout={time}")])
-                .run()
-                .exits(2);
-        }
-    }
-}
-
-fn refuses_a_group_without_a_user() {
-    let federation = start();
-    let plugin = Plugin::on(&federation).args(&["--as-group", "system:masters"]);
-    refuses(&federation, plugin, 2, &["--as"]);
 }
 
 /// Wherever the plugin runs.
@@ -371,15 +231,6 @@ fn merges_several_kubeconfigs() {
         .reports("endpoint-own-host");
 }
 
-fn refuses_an_undo_of_what_is_no_backup() {
-    let federation = start();
-    let garbage = kubeconfig(&federation, "{}");
-    for file in ["/nowhere/backup.json", &garbage] {
-        let plugin = Plugin::on(&federation).args(&["--undo", file]);
-        refuses(&federation, plugin, 2, &[file]);
-    }
-}
-
 /// Its kube-system has another UID than the one that is recorded.
 fn refuses_a_context_of_another_member() {
     let federation = start();
@@ -396,37 +247,4 @@ fn refuses_a_context_of_another_member() {
         said.stdout.contains("k3d-cluster-b") || said.stderr.contains("k3d-cluster-b"),
         "{said}"
     );
-}
-
-fn takes_both_names_of_the_context_flag() {
-    let federation = start();
-    Plugin::on(&federation)
-        .args(&[
-            "--karmada-context",
-            "karmada-apiserver",
-            "--context",
-            "karmada-apiserver",
-        ])
-        .run()
-        .exits(1)
-        .reports("endpoint-own-host");
-}
-
-fn shows_help_and_version() {
-    let federation = start();
-    Plugin::on(&federation)
-        .args(&["--help"])
-        .run()
-        .exits(0)
-        .reports("Usage: kubectl karmada-fix-endpoints")
-        .reports("Exit codes:");
-    let said = Plugin::on(&federation).args(&["--version"]).run();
-    assert_eq!(
-        said.stdout,
-        format!(
-            "kubectl-karmada-fix-endpoints {}\n",
-            env!("CARGO_PKG_VERSION")
-        )
-    );
-    assert!(endpoints::endpoint(&federation, "cluster-a").starts_with("https://0.0.0.0:"));
 }

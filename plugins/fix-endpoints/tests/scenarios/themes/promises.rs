@@ -1,10 +1,6 @@
 //! What the documents promise.
 
-use std::collections::BTreeSet;
-use std::path::Path;
-
 use karmada_lab::{Federation, Lab, Spec, User, Works};
-use karmada_scenarios::page;
 use karmada_scenarios::plugin::Plugin;
 use karmada_scenarios::scenario::{Scenario, embedded};
 use serde_json::{Value, json};
@@ -13,88 +9,9 @@ use crate::endpoints;
 
 pub(super) fn scenarios() -> Vec<Scenario> {
     embedded![
-        explains_every_finding,
-        explains_no_finding_that_is_not_there,
         needs_no_more_rights_than_are_published,
         needs_every_right_that_is_published_of_the_control_plane,
     ]
-}
-
-/// The codes of findings: words with dashes in quotes, in the files that make findings.
-fn codes() -> BTreeSet<String> {
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("src");
-    let mut codes = BTreeSet::new();
-    for text in texts(&source) {
-        let text = text.split("#[cfg(test)]").next().unwrap_or_default();
-        if text.contains("Severity::") {
-            codes.extend(
-                text.split('"')
-                    .filter(|word| is_code(word))
-                    .map(str::to_owned),
-            );
-        }
-    }
-    codes
-}
-
-fn is_code(word: &str) -> bool {
-    let edges = [word.chars().next(), word.chars().last()];
-    word.contains('-')
-        && edges
-            .iter()
-            .all(|edge| edge.is_some_and(|letter| letter != '-'))
-        && word
-            .chars()
-            .all(|letter| letter.is_ascii_lowercase() || letter == '-')
-        && !NO_CODES.contains(&word)
-}
-
-/// Names of other things.
-const NO_CODES: &[&str] = &[
-    "fix-endpoints",
-    "karmada-cluster",
-    "karmada-impersonator",
-    "karmada-system",
-    "kebab-case",
-];
-
-/// The Rust files of a folder that hold no tests alone.
-fn texts(folder: &Path) -> Vec<String> {
-    let mut texts = Vec::new();
-    for entry in std::fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            texts.extend(self::texts(&path));
-        } else if path.extension().is_some_and(|kind| kind == "rs") && !path.ends_with("tests.rs") {
-            texts.push(std::fs::read_to_string(&path).unwrap());
-        }
-    }
-    texts
-}
-
-fn explains_every_finding() {
-    let (codes, explained) = (codes(), page::explained());
-    assert!(codes.len() > 20, "{codes:?}");
-    let missing: Vec<&String> = codes
-        .iter()
-        .filter(|code| !explained.contains(&code.as_str()))
-        .collect();
-    assert!(
-        missing.is_empty(),
-        "docs/fix-endpoints.md explains no {missing:?}"
-    );
-}
-
-fn explains_no_finding_that_is_not_there() {
-    let codes = codes();
-    let gone: Vec<&str> = page::explained()
-        .into_iter()
-        .filter(|code| !codes.contains(*code))
-        .collect();
-    assert!(
-        gone.is_empty(),
-        "docs/fix-endpoints.md explains {gone:?}, which no diagnosis finds"
-    );
 }
 
 const CONTROL_PLANE: &str = include_str!("../../../../../docs/rbac/fix-endpoints.yaml");
