@@ -194,6 +194,22 @@ impl Access {
         self.host.as_ref()
     }
 
+    /// The cluster that this process runs in as a pod, as its service account; `None` = it is in no pod.
+    ///
+    /// # Errors
+    /// In words, when the service account cannot be used.
+    pub fn pod_cluster(&self) -> Option<Result<ClusterClient, String>> {
+        let options = self.options.connection.for_context(None, None);
+        let client = self.connector.connect_from_pod(&options)?;
+        Some(client.map_err(|error| chain(&error)))
+    }
+
+    /// Whether the command line itself says where the control plane or the host cluster is, rather than leaving it to the
+    /// kubeconfig that is found.
+    pub fn names_a_server(&self) -> bool {
+        self.options.connection.names_a_server() || self.options.host.is_given()
+    }
+
     /// The namespace that Karmada runs in, as given (`--karmada-namespace`); `None` = to be detected.
     pub fn karmada_namespace(&self) -> Option<&str> {
         self.options.host.karmada_namespace.as_deref()

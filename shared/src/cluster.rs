@@ -3,6 +3,7 @@
 pub mod answer;
 pub mod api_error;
 pub mod client;
+mod client_material;
 pub mod connect;
 pub mod control_plane;
 pub mod credential_plugin;

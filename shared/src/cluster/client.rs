@@ -15,6 +15,7 @@ use tokio::time::{Instant, sleep_until, timeout_at};
 
 pub use crate::cluster::answer::{Answer, List};
 use crate::cluster::api_error::ApiError;
+pub use crate::cluster::client_material::ClientMaterial;
 use crate::cluster::request_error::{Peer, RequestError};
 use crate::cluster::retry::{RetryOn, may_repeat_after_reset, retry_after};
 use crate::cluster::session::{Session, Sessions};
@@ -36,6 +37,7 @@ pub(crate) struct Inner {
     pub(crate) deadline: Duration,
     pub(crate) field_manager: String,
     pub(crate) warnings: Warnings,
+    pub(crate) material: ClientMaterial,
 }
 
 impl ClusterClient {
@@ -62,6 +64,11 @@ impl ClusterClient {
     /// The field manager of writes.
     pub fn field_manager(&self) -> &str {
         &self.inner.field_manager
+    }
+
+    /// The certificates and credentials that it was made with.
+    pub fn material(&self) -> &ClientMaterial {
+        &self.inner.material
     }
 
     /// The deadline of one request.

@@ -8,7 +8,7 @@ use http::header::{HeaderValue, USER_AGENT};
 use kube::Config;
 use kube::config::{AuthInfo, Cluster};
 
-use crate::cluster::client::{ClusterClient, Inner};
+use crate::cluster::client::{ClientMaterial, ClusterClient, Inner};
 use crate::cluster::credential_plugin::CredentialPlugin;
 use crate::cluster::error::ClusterError;
 use crate::cluster::kubeconfig::{Kubeconfig, without_userinfo};
@@ -119,6 +119,22 @@ impl Connector {
         }
     }
 
+    /// A client of the cluster that this process runs in as a pod, as its service account; `None` = it is in no pod.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the files of the service account.
+    ///
+    /// # Panics
+    /// Outside a Tokio runtime.
+    pub fn connect_from_pod(
+        &self,
+        options: &ConnectionOptions,
+    ) -> Option<Result<ClusterClient, ClusterError>> {
+        let server = self.pod.as_deref()?;
+        let selection = in_pod(server, Path::new(SERVICE_ACCOUNT), options);
+        Some(self.client(&selection, options, Vec::new()))
+    }
+
     pub(crate) fn client(
         &self,
         selection: &Selection,
@@ -134,6 +150,7 @@ impl Connector {
             kubectl_flags,
             ..peer(selection, &config)
         });
+        let material = ClientMaterial::of(&config);
         let sessions = Sessions::new(
             config,
             self.plugin(selection)?,
@@ -147,6 +164,7 @@ impl Connector {
                 deadline,
                 field_manager: self.identity.name.clone(),
                 warnings: self.warnings.clone(),
+                material,
             }),
         })
     }
