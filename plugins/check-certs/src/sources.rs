@@ -1,0 +1,9 @@
+//! Where certificates are looked for; the reads.
+
+pub mod control_plane;
+pub mod files;
+pub mod host;
+pub mod in_use;
+pub mod member;
+mod paged;
+mod secrets;

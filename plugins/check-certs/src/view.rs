@@ -1,0 +1,166 @@
+//! An observation as the checks look at it: places, pools and judgements made once. Pure.
+
+use std::cell::OnceCell;
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use karmada_repair::finding::{Finding, Severity, Subject};
+
+use crate::certificate::{Certificate, Fingerprint};
+use crate::chain::{Judge, Pool};
+use crate::config::Config;
+use crate::inventory::{Bundle, Inventory, Role};
+use crate::observed::Observed;
+use crate::place::{Holder, Place};
+use crate::threshold::Stage;
+
+/// An observation with what all checks need of it.
+pub struct View<'a> {
+    /// What was read.
+    pub observed: &'a Observed,
+    /// What the flags mean.
+    pub config: &'a Config,
+    /// The time.
+    pub now: Timestamp,
+    /// Who signed what.
+    pub judge: Judge,
+    places: BTreeMap<Fingerprint, Vec<Place>>,
+    everything: OnceCell<Pool<'a>>,
+}
+
+impl<'a> View<'a> {
+    /// The view at a time.
+    pub fn new(observed: &'a Observed, config: &'a Config, now: Timestamp) -> View<'a> {
+        View {
+            observed,
+            config,
+            now,
+            judge: Judge::default(),
+            places: observed.inventory.places(),
+            everything: OnceCell::new(),
+        }
+    }
+
+    /// What was found.
+    pub fn inventory(&self) -> &'a Inventory {
+        &self.observed.inventory
+    }
+
+    /// The certificates, by fingerprint.
+    pub fn certificates(&self) -> impl Iterator<Item = &'a Certificate> + use<'a> {
+        self.observed.inventory.certificates.values()
+    }
+
+    /// The bundles in which certificates are shown to others, each with its first certificate.
+    pub fn identities(&self) -> impl Iterator<Item = (&'a Bundle, &'a Certificate)> + use<'a> {
+        let inventory = self.inventory();
+        inventory
+            .bundles
+            .iter()
+            .filter(|bundle| bundle.role == Role::Identity)
+            .filter_map(|bundle| {
+                Some((bundle, inventory.certificate(bundle.certificates.first()?)?))
+            })
+    }
+
+    /// The certificates of a bundle.
+    pub fn of<'b>(
+        &self,
+        bundle: &'b Bundle,
+    ) -> impl Iterator<Item = &'a Certificate> + use<'a, 'b> {
+        let inventory = self.inventory();
+        bundle
+            .certificates
+            .iter()
+            .filter_map(|fingerprint| inventory.certificate(fingerprint))
+    }
+
+    /// The certificates of the bundle at a place.
+    pub fn at(&self, place: &Place) -> Vec<&'a Certificate> {
+        self.inventory()
+            .bundles
+            .iter()
+            .filter(|bundle| bundle.place == *place)
+            .flat_map(|bundle| self.of(bundle))
+            .collect()
+    }
+
+    /// All certificates, with every one trusted that is trusted somewhere, and every root.
+    pub fn everything(&self) -> &Pool<'a> {
+        self.everything.get_or_init(|| {
+            let trusted = self.trusted(|_| true);
+            let roots = self
+                .certificates()
+                .filter(|certificate| certificate.is_root());
+            Pool::trusting(trusted.into_iter().chain(roots)).with(self.certificates())
+        })
+    }
+
+    /// The certificates that are trusted in these bundles.
+    pub fn trusted(&self, within: impl Fn(&Bundle) -> bool) -> Vec<&'a Certificate> {
+        self.inventory()
+            .bundles
+            .iter()
+            .filter(|bundle| bundle.role == Role::Trust && within(bundle))
+            .flat_map(|bundle| self.of(bundle))
+            .collect()
+    }
+
+    /// Where a certificate is.
+    pub fn places(&self, fingerprint: &Fingerprint) -> &[Place] {
+        self.places.get(fingerprint).map_or(&[], Vec::as_slice)
+    }
+
+    /// What findings about a certificate are about: its first place.
+    pub fn subject(&self, fingerprint: &Fingerprint) -> Subject {
+        match self.places(fingerprint).first() {
+            Some(place) => place.subject(),
+            None => Subject::new("certificate", fingerprint.to_string()),
+        }
+    }
+
+    /// Where in its life a certificate is.
+    pub fn stage(&self, certificate: &Certificate) -> Stage {
+        self.config
+            .thresholds
+            .stage(certificate.not_before, certificate.not_after, self.now)
+    }
+
+    /// A finding about a certificate.
+    pub fn about(
+        &self,
+        certificate: &Certificate,
+        code: &str,
+        severity: Severity,
+        message: impl Into<String>,
+    ) -> Finding {
+        finding(
+            code,
+            severity,
+            self.subject(&certificate.fingerprint),
+            message,
+        )
+    }
+}
+
+/// A finding that the plugin's page explains.
+pub fn finding(
+    code: &str,
+    severity: Severity,
+    subject: Subject,
+    message: impl Into<String>,
+) -> Finding {
+    Finding::new("check-certs", code, severity, subject, message)
+}
+
+/// Whether two holders are one place for a person: the same Secret, or files in one folder.
+pub fn beside(one: &Holder, other: &Holder) -> bool {
+    match (one, other) {
+        (Holder::File(one), Holder::File(other)) => folder(one) == folder(other),
+        _ => one == other,
+    }
+}
+
+fn folder(path: &str) -> &str {
+    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+}
