@@ -14,6 +14,7 @@ pub mod kubeconfig;
 pub mod object;
 pub mod on_behalf;
 pub mod options;
+pub mod port_forward;
 pub mod presented;
 pub mod proxy;
 pub mod request_error;

@@ -204,7 +204,7 @@ impl ClusterClient {
         }
     }
 
-    fn refused(&self, path: &str, status: &kube::core::Status) -> RequestError {
+    pub(super) fn refused(&self, path: &str, status: &kube::core::Status) -> RequestError {
         let code = StatusCode::from_u16(status.code).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
         let body = match status.reason == UNREADABLE {
             true => status.message.clone(),
