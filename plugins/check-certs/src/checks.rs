@@ -16,6 +16,8 @@ mod values;
 
 use karmada_repair::finding::Finding;
 
+pub(crate) use kubeconfig::host_of;
+
 use crate::view::View;
 
 /// Everything that is found, in no order.

@@ -135,3 +135,6 @@ impl Expectation {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

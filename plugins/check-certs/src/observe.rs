@@ -12,7 +12,7 @@ use crate::config::{Config, Endpoint};
 use crate::observed::{Observed, Probe, Reading, Server, Source, Target, Way};
 use crate::place::Holder;
 use crate::probe::{self, Asking};
-use crate::sources::{control_plane, files, host, in_use, member};
+use crate::sources::{components, control_plane, files, host, in_use, member};
 
 /// Reads everything that the command line gives access to.
 pub async fn observe(access: &Access, config: &Config) -> Observed {
@@ -22,25 +22,29 @@ pub async fn observe(access: &Access, config: &Config) -> Observed {
     observed.sources.extend(sources);
     targets.extend(config.endpoints.iter().map(given));
     // What the command line names is the whole scope, unless it names servers too.
+    let mut host = None;
     if !config.names_sources() || access.names_a_server() {
-        servers(access, config, &mut observed, &mut targets).await;
+        host = servers(access, config, &mut observed, &mut targets).await;
     }
     if config.probe {
-        ask(config, targets, &mut observed).await;
+        ask(config, targets, host.as_ref(), &mut observed).await;
     }
     observed
 }
 
+/// Reads the servers; the host cluster's client is returned, for ports of pods.
 async fn servers(
     access: &Access,
     config: &Config,
     observed: &mut Observed,
     targets: &mut Vec<Target>,
-) {
+) -> Option<ClusterClient> {
     let mut host_client: Option<ClusterClient> = access.host().cloned();
-    let is_pod = access.pod_cluster();
+    let pod = access.pod_cluster();
+    let inside = pod.is_some();
+    // A job in the host cluster is given the control plane's kubeconfig, and has the host's by being there.
     if host_client.is_none()
-        && let Some(pod) = is_pod
+        && let Some(pod) = pod
         && access.names_a_server()
     {
         match pod {
@@ -91,6 +95,13 @@ async fn servers(
         Some(client) => {
             targets.extend(in_use::read(client, Server::Host, &mut observed.inventory));
             host::read(client, access.karmada_namespace(), observed).await;
+            if config.probe {
+                let way = match inside {
+                    true => components::Inside::Yes,
+                    false => components::Inside::No,
+                };
+                targets.extend(components::targets(client, way, observed).await);
+            }
         }
         None => observed.sources.push(Source {
             subject: Subject::new("cluster", "host"),
@@ -100,6 +111,7 @@ async fn servers(
             ),
         }),
     }
+    host_client
 }
 
 async fn of_control_plane(
@@ -169,12 +181,17 @@ async fn serves_clusters(client: &ClusterClient) -> bool {
     }
 }
 
-async fn ask(config: &Config, targets: Vec<Target>, observed: &mut Observed) {
+async fn ask(
+    config: &Config,
+    targets: Vec<Target>,
+    host: Option<&ClusterClient>,
+    observed: &mut Observed,
+) {
     let asking = Asking {
         concurrency: config.concurrency,
         allowed: config.probe_timeout,
     };
-    let shown = probe::ask(&targets, asking).await;
+    let shown = probe::ask(&targets, asking, host).await;
     for (target, shown) in targets.into_iter().zip(shown) {
         let shown = match shown {
             Ok(chain) => Part::Seen(observed.inventory.add_served(&target.holder, &chain)),
@@ -193,6 +210,7 @@ fn given(endpoint: &Endpoint) -> Target {
         port: endpoint.port,
         trusted_by: Vec::new(),
         verified: true,
+        named: true,
         server: Server::Given,
     }
 }

@@ -28,10 +28,22 @@ pub struct Observed {
     pub namespace: Option<String>,
     /// The Secrets that cert-manager keeps, as `namespace/name`, with the name of their `Certificate`.
     pub managers: BTreeMap<String, String>,
+    /// Who in the control plane asks which server by name, and trusts what.
+    pub clients: Vec<ClientOf>,
     /// The members, with what is theirs in the control plane.
     pub members: Vec<MemberNames>,
     /// The commands that lead to the same servers.
     pub commands: Commands,
+}
+
+/// A webhook, an APIService or a CRD conversion: a client of a server inside the control plane.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct ClientOf {
+    /// Where its caBundle is.
+    pub place: Place,
+    /// The host that it asks for.
+    pub host: String,
 }
 
 /// What is a member's.
@@ -142,6 +154,8 @@ pub struct Target {
     pub trusted_by: Vec<Place>,
     /// Whether its clients look at its certificate at all.
     pub verified: bool,
+    /// Whether clients ask for it by `host`; otherwise that is only one of its names, which its certificate need not bear.
+    pub named: bool,
     /// Who it is.
     pub server: Server,
 }

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use futures::StreamExt;
 use futures::stream;
+use karmada_repair::cluster::client::ClusterClient;
 
 use crate::observed::Target;
 
@@ -23,17 +24,19 @@ pub struct Asking {
 }
 
 /// Asks all servers, and answers in their order.
-pub async fn ask(targets: &[Target], asking: Asking) -> Vec<Shown> {
+///
+/// `host`: the client for ports of pods; without one they show nothing.
+pub async fn ask(targets: &[Target], asking: Asking, host: Option<&ClusterClient>) -> Vec<Shown> {
     stream::iter(targets)
-        .map(|target| one(target, asking.allowed))
+        .map(|target| one(target, asking.allowed, host))
         .buffered(asking.concurrency.max(1))
         .collect()
         .await
 }
 
-async fn one(target: &Target, allowed: Duration) -> Shown {
+async fn one(target: &Target, allowed: Duration, host: Option<&ClusterClient>) -> Shown {
     let asked = async {
-        let stream = connect::connect(target).await?;
+        let stream = connect::connect(target, host).await?;
         capture::certificates(stream, &target.host).await
     };
     tokio::time::timeout(allowed, asked)
@@ -45,3 +48,6 @@ async fn one(target: &Target, allowed: Duration) -> Shown {
             ))
         })
 }
+
+#[cfg(test)]
+mod tests;

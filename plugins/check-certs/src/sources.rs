@@ -1,5 +1,6 @@
 //! Where certificates are looked for; the reads.
 
+pub mod components;
 pub mod control_plane;
 pub mod files;
 pub mod host;

@@ -1,6 +1,6 @@
 //! What could not be read, and what was not. Pure.
 
-use karmada_repair::finding::{Finding, Severity};
+use karmada_repair::finding::{Finding, Severity, Subject};
 use karmada_repair::part::Part;
 
 use crate::observed::Reading;
@@ -46,5 +46,21 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
             )),
         }
     });
-    sources.chain(probes).collect()
+    sources.chain(probes).chain(nothing(view)).collect()
+}
+
+/// A run that looked at nothing at all has nothing to say.
+fn nothing(view: &View<'_>) -> Option<Finding> {
+    let observed = view.observed;
+    let looked = !observed.probes.is_empty()
+        || observed
+            .sources
+            .iter()
+            .any(|source| !matches!(source.state, Reading::NotExamined(_)));
+    let message = "nothing was examined: no access to anything was given";
+    let subject = Subject::new("federation", "all");
+    (!looked).then(|| {
+        finding("not-examined", Severity::Unknown, subject, message)
+            .hint("kubectl karmada-check-certs --kubeconfig FILE --host-kubeconfig FILE, or --path FOLDER")
+    })
 }

@@ -52,7 +52,9 @@ fn of(view: &View<'_>, target: &Target, leaf: &Certificate, rest: &[&Certificate
     if !target.verified {
         return findings;
     }
-    findings.extend(names::of(leaf, &target.host, endpoint.clone()));
+    if target.named {
+        findings.extend(names::of(leaf, &target.host, endpoint));
+    }
     if target.trusted_by.is_empty() {
         let pool = view.everything();
         let judgement = view.judge.judge(leaf, pool, Purpose::Server, view.now);

@@ -2,6 +2,8 @@
 
 use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
+use karmada_repair::cluster::client::ClusterClient;
+use karmada_repair::error::chain;
 use secrecy::ExposeSecret;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -15,7 +17,10 @@ pub(super) trait Stream: AsyncRead + AsyncWrite + Unpin + Send {}
 impl<T: AsyncRead + AsyncWrite + Unpin + Send> Stream for T {}
 
 /// Connects to a server, and speaks nothing with it yet.
-pub(super) async fn connect(target: &Target) -> Result<Box<dyn Stream>, String> {
+pub(super) async fn connect(
+    target: &Target,
+    host: Option<&ClusterClient>,
+) -> Result<Box<dyn Stream>, String> {
     match &target.way {
         Way::Direct => Ok(Box::new(tcp(&target.dialled, target.port).await?)),
         Way::Proxy(proxy) => {
@@ -23,7 +28,15 @@ pub(super) async fn connect(target: &Target) -> Result<Box<dyn Stream>, String> 
                 .map_err(|_| "the URL of its proxy cannot be understood".to_owned())?;
             through(&proxy, target).await
         }
-        Way::Forward { pod, .. } => Err(format!("there is no way to the pod {pod}")),
+        Way::Forward {
+            namespace,
+            pod,
+            port,
+        } => {
+            let host = host.ok_or_else(|| "no access to the host cluster was given".to_owned())?;
+            let stream = host.port_forward(namespace, pod, *port).await;
+            Ok(Box::new(stream.map_err(|error| chain(&error))?))
+        }
     }
 }
 

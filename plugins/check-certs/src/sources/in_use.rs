@@ -50,6 +50,7 @@ pub fn read(client: &ClusterClient, server: Server, inventory: &mut Inventory) -
         port: material.port,
         trusted_by,
         verified: !material.insecure,
+        named: true,
         server,
     })
 }

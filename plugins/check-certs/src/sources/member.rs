@@ -32,6 +32,7 @@ pub fn target(cluster: &Cluster, inventory: &Inventory) -> Option<Target> {
         port,
         trusted_by: authorities(cluster, inventory),
         verified: !cluster.spec.insecure_skip_tls_verification,
+        named: true,
         server: Server::Member(cluster.metadata.name.clone()),
     })
 }

@@ -6,9 +6,10 @@ use karmada_repair::cluster::client::ClusterClient;
 use karmada_repair::finding::Subject;
 use serde_json::Value;
 
+use crate::checks::host_of;
 use crate::inventory::FaultAt;
 use crate::material::{Expectation, Fault};
-use crate::observed::Observed;
+use crate::observed::{ClientOf, Observed};
 use crate::place::{Holder, Origin, Place};
 use crate::sources::control_plane::unreadable;
 use crate::sources::paged::each_page;
@@ -21,8 +22,13 @@ pub(super) async fn read(client: &ClusterClient, observed: &mut Observed) {
             found.extend(page.iter().flat_map(|object| of(kind, object)));
         })
         .await;
-        for (place, bundle) in found {
-            keep(observed, place, &bundle);
+        for Bundle { place, value, host } in found {
+            let client = host.map(|host| ClientOf {
+                place: place.clone(),
+                host,
+            });
+            observed.clients.extend(client);
+            keep(observed, place, &value);
         }
         match ended {
             Ok(()) => {}
@@ -52,7 +58,7 @@ fn keep(observed: &mut Observed, place: Place, bundle: &str) {
 }
 
 /// The caBundles of an object; where one is absent, nobody or the system's authorities are asked.
-fn of(kind: &Kind, object: &Value) -> Vec<(Place, String)> {
+fn of(kind: &Kind, object: &Value) -> Vec<Bundle> {
     let name = object["metadata"]["name"].as_str().unwrap_or_default();
     let holder = Holder::Object {
         origin: Origin::ControlPlane,
@@ -60,8 +66,11 @@ fn of(kind: &Kind, object: &Value) -> Vec<(Place, String)> {
         name: name.to_owned(),
     };
     let bundle = |config: &Value, field: String| {
-        let bundle = config["caBundle"].as_str()?;
-        Some((holder.at(field), bundle.to_owned()))
+        Some(Bundle {
+            place: holder.at(field),
+            value: config["caBundle"].as_str()?.to_owned(),
+            host: host(config),
+        })
     };
     match kind.shape {
         Shape::ApiService => {
@@ -82,6 +91,23 @@ fn of(kind: &Kind, object: &Value) -> Vec<(Place, String)> {
             found.collect()
         }
     }
+}
+
+/// The host that a client of this configuration asks for: that of its URL, or the name of its Service.
+fn host(config: &Value) -> Option<String> {
+    if let Some(url) = config["url"].as_str() {
+        return host_of(url);
+    }
+    let service = &config["service"];
+    let (name, namespace) = (service["name"].as_str()?, service["namespace"].as_str()?);
+    Some(format!("{name}.{namespace}.svc"))
+}
+
+/// A caBundle.
+struct Bundle {
+    place: Place,
+    value: String,
+    host: Option<String>,
 }
 
 struct Kind {
