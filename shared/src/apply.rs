@@ -25,7 +25,7 @@ use crate::plan::{Action, Plan, Step, touches};
 
 pub(crate) use docker_action::{Standing, standing};
 pub(crate) use local_file::text as file_text;
-pub(crate) use object::is_applied;
+pub(crate) use object::is_manifest;
 
 /// How one step ended.
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
@@ -119,10 +119,14 @@ impl Outcome {
 /// The reason, when one cannot be read: a plan whose objects cannot be backed up is not begun.
 pub async fn read_before(plan: &Plan, access: &Access) -> Result<Vec<SavedStep>, String> {
     let mut saved = Vec::with_capacity(plan.steps.len());
-    for step in &plan.steps {
+    for (index, step) in plan.steps.iter().enumerate() {
+        let before = match is_deleted_by(&plan.steps[..index], &step.action) {
+            true => Value::Null,
+            false => before(&step.action, access).await?,
+        };
         saved.push(SavedStep {
             step: step.clone(),
-            before: before(&step.action, access).await?,
+            before,
             result: None,
             written: None,
         });
@@ -201,6 +205,11 @@ async fn rehearse_step(
                 "its namespace {namespace} is made by an earlier step of this plan"
             ))
         }
+        Action::CreateObject { .. } | Action::ApplyObject { .. }
+            if is_deleted_by(earlier, action) =>
+        {
+            StepResult::Skipped("an earlier step of this plan makes room for it".to_owned())
+        }
         Action::CreateObject {
             object, manifest, ..
         } => object::rehearse_creation(&api(action, access).await?, object, manifest).await,
@@ -236,6 +245,15 @@ async fn rehearse_step(
         Action::File(_) => StepResult::Skipped("a file has no dry run".to_owned()),
     };
     Ok(result)
+}
+
+/// Whether one of the steps deletes the object that the action is about.
+fn is_deleted_by(earlier: &[Step], action: &Action) -> bool {
+    earlier.iter().any(|step| {
+        matches!(step.action, Action::DeleteObject { .. })
+            && step.action.server() == action.server()
+            && step.action.object() == action.object()
+    })
 }
 
 /// Whether the step creates the namespace that the action writes in.

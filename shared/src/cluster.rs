@@ -30,4 +30,4 @@ pub(crate) mod session;
 pub(crate) mod transport;
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -45,6 +45,16 @@ impl Interrupt {
         })
     }
 
+    /// One that never hears anything.
+    #[cfg(test)]
+    pub(crate) fn never() -> Interrupt {
+        let (sender, heard) = watch::channel(None);
+        Interrupt {
+            heard,
+            _source: Arc::new(sender),
+        }
+    }
+
     /// The exit code of the signal that was heard; `None` when there was none.
     pub fn heard(&self) -> Option<Exit> {
         *self.heard.borrow()

@@ -1,12 +1,13 @@
 //! Takes back what a run did, from its backup: a plan like any other, refused where something changed since.
 
+mod judge;
 mod state;
 
 use std::path::Path;
 
 use crate::access::Access;
 use crate::apply::{Outcome, StepResult};
-use crate::backup::Backup;
+use crate::backup::{Backup, SavedStep};
 use crate::cli::docker::DockerChoice;
 use crate::clock;
 use crate::confirm::DryRun;
@@ -17,7 +18,8 @@ use crate::io;
 use crate::plan::{Action, Plan, Server, Step};
 use crate::report::{self, Verification};
 use crate::text::harmless;
-use crate::undo::state::{State, state};
+use crate::undo::judge::explains;
+use crate::undo::state::{Objects, State};
 
 /// Reads the backup, plans its way back, and carries that out as any plan.
 pub(crate) async fn run(
@@ -110,6 +112,24 @@ async fn way_back(
     access: &Access,
     docker: &DockerChoice,
 ) -> Result<WayBack, Failure> {
+    let mut objects = Objects::new(access, docker);
+    let (mut undone, mut stays) = (Vec::new(), Vec::new());
+    let mut changed: Vec<(&SavedStep, String)> = Vec::new();
+    for saved in backup.steps.iter().rev() {
+        let state = objects.state(saved).await?;
+        changed.retain(|(later, _)| !explains(saved, &state, later));
+        match state {
+            State::After(action) => undone.push((&saved.step, *action)),
+            State::Before => {}
+            State::Stays(what) => stays.push(what),
+            State::Changed(what) => changed.push((saved, what)),
+        }
+    }
+    if !changed.is_empty() {
+        let what = changed.into_iter().map(|(_, what)| what).collect();
+        return Err(ChangedSince(what).into());
+    }
+    // The ways to members are known only now.
     let commands = access.commands(docker);
     let time = backup.time.strftime("%Y-%m-%dT%H:%M:%SZ");
     let step_back = |step: &Step, action: Action| Step {
@@ -120,34 +140,24 @@ async fn way_back(
         caution: None,
         cures: Vec::new(),
     };
-    let mut back = WayBack::default();
-    let mut changed = Vec::new();
-    for saved in backup.steps.iter().rev() {
-        match state(saved, access, docker).await? {
-            State::After(action) => back.plan.steps.push(step_back(&saved.step, *action)),
-            State::Before => {}
-            State::Stays(what) => back.stays.push(what),
-            State::Changed(what) => changed.push(what),
-        }
-    }
-    if !changed.is_empty() {
-        return Err(ChangedSince(changed).into());
-    }
-    if !back.plan.steps.is_empty() {
+    let mut plan = Plan::default();
+    let undone = undone.into_iter();
+    plan.steps
+        .extend(undone.map(|(step, action)| step_back(step, action)));
+    if !plan.steps.is_empty() {
         let restarts = backup.steps.iter().filter(|saved| {
             matches!(saved.step.action, Action::Restart { .. })
                 && !matches!(saved.result, Some(StepResult::Skipped(_)))
         });
-        back.plan.steps.extend(restarts.map(|saved| Step {
+        plan.steps.extend(restarts.map(|saved| Step {
             reason: "it keeps connections to the addresses that are taken back".to_owned(),
             ..step_back(&saved.step, saved.step.action.clone())
         }));
     }
-    Ok(back)
+    Ok(WayBack { plan, stays })
 }
 
 /// The way back from a run.
-#[derive(Default)]
 struct WayBack {
     plan: Plan,
     /// What that run did and nothing takes back: one clause each.

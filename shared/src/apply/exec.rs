@@ -196,3 +196,6 @@ fn lacks_the_program(problem: &str) -> bool {
 }
 
 const SHOWN_LINES: usize = 3;
+
+#[cfg(test)]
+mod tests;

@@ -1,10 +1,13 @@
 //! Objects of the Kubernetes API are patched, created, applied and deleted; lost answers are made up by reading again.
 
+use std::time::Duration;
+
 use json_patch::Patch;
 use serde_json::{Value, json};
 
 use crate::access::ServerApi;
 use crate::apply::{Done, StepResult};
+use crate::clock::Deadline;
 use crate::cluster::client::{DryRun, PatchKind, Preconditions};
 use crate::cluster::object::ObjectReference;
 use crate::cluster::request_error::{RequestError, Sent};
@@ -58,6 +61,9 @@ pub(super) async fn create(api: &ServerApi, object: &ObjectReference, manifest: 
         return StepResult::Refused(error.to_string()).into();
     }
     let result = match api.get::<Value>(&object.path()).await {
+        Ok(now) if now["metadata"]["deletionTimestamp"].is_string() => StepResult::Refused(
+            format!("{object} is still being deleted; run again when it is gone"),
+        ),
         Ok(now) if !contains(&now, manifest, Lists::Whole) => exists_by_now(object),
         Ok(_) if error.is_already_exists() => StepResult::Unchanged,
         Ok(now) => return Done::applied(Some(lost()), &now),
@@ -85,7 +91,7 @@ pub(super) async fn delete(
     only_if: &Preconditions,
 ) -> Done {
     let error = match api.delete(&object.path(), only_if, DryRun::Off).await {
-        Ok(answer) => return StepResult::Applied(held_back(&answer)).into(),
+        Ok(answer) => return StepResult::Applied(gone(api, object, &answer).await).into(),
         Err(error) => error,
     };
     if error.is_not_found() {
@@ -203,16 +209,14 @@ impl Applying<'_> {
     }
 
     fn is_applied(&self, now: &Value, api: &ServerApi) -> bool {
-        is_applied(now, self.manifest, api.client().field_manager())
+        Applied::of(now, api.client().field_manager())
+            .is_some_and(|applied| is_manifest(&applied.manifest, self.manifest))
     }
 }
 
-/// Whether the manager has applied exactly this manifest to the object.
-pub(crate) fn is_applied(now: &Value, manifest: &Value, manager: &str) -> bool {
-    Applied::of(now, manager).is_some_and(|applied| {
-        contains(&applied.manifest, manifest, Lists::Whole)
-            && contains(manifest, &applied.manifest, Lists::Whole)
-    })
+/// Whether both manifests say the same.
+pub(crate) fn is_manifest(one: &Value, other: &Value) -> bool {
+    contains(one, other, Lists::Whole) && contains(other, one, Lists::Whole)
 }
 
 async fn send_patch(
@@ -253,6 +257,27 @@ fn explained(object: &ObjectReference, error: &RequestError) -> String {
             conflicts.join(", ")
         ),
     }
+}
+
+/// Waits until a deleted object is gone; a note when it is not.
+async fn gone(api: &ServerApi, object: &ObjectReference, answer: &Value) -> Option<String> {
+    let uid = &answer["metadata"]["uid"];
+    let deadline = Deadline::after(GONE);
+    let mut last = answer.clone();
+    while last["metadata"]["deletionTimestamp"].is_string() {
+        if deadline.passed() {
+            return held_back(&last).or_else(|| Some("it is still being deleted".to_owned()));
+        }
+        tokio::time::sleep(BETWEEN_LOOKS).await;
+        match api.get::<Value>(&object.path()).await {
+            Ok(now) if now["metadata"]["uid"] == *uid => last = now,
+            Ok(_) => return None,
+            Err(error) if error.is_not_found() => return None,
+            // The deadline ends this.
+            Err(_) => {}
+        }
+    }
+    None
 }
 
 /// Why a deletion is not complete; `None` = nothing holds it back.
@@ -302,7 +327,13 @@ fn may_have_been_decided_by_state(error: &RequestError) -> bool {
     matches!(error.code(), Some(409 | 422)) || may_have_been_lost(error)
 }
 
+const GONE: Duration = Duration::from_secs(10);
+const BETWEEN_LOOKS: Duration = Duration::from_millis(200);
+
 /// Whether the server may have done it all the same.
 fn may_have_been_lost(error: &RequestError) -> bool {
     error.was_sent() == Sent::Maybe
 }
+
+#[cfg(test)]
+mod tests;

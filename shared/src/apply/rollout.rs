@@ -231,4 +231,58 @@ mod tests {
             );
         }
     }
+
+    #[test]
+    fn stateful_and_daemon_sets_are_rolled_out_by_their_own_counts() {
+        let stateful = |ready: i64, updated: i64, partition: i64| {
+            json!({
+                "kind": "StatefulSet",
+                "spec": {"replicas": 3, "updateStrategy": {"rollingUpdate": {"partition": partition}}},
+                "status": {"observedGeneration": 7, "readyReplicas": ready, "updatedReplicas": updated}
+            })
+        };
+        let daemon = |updated: i64, available: i64| {
+            json!({
+                "kind": "DaemonSet",
+                "status": {
+                    "observedGeneration": 7, "desiredNumberScheduled": 2,
+                    "updatedNumberScheduled": updated, "numberAvailable": available
+                }
+            })
+        };
+        let cases = [
+            (stateful(2, 3, 0), Some("2 of 3 replicas are ready")),
+            (stateful(3, 2, 0), Some("2 of 3 replicas are new")),
+            (stateful(3, 2, 1), None),
+            (stateful(3, 0, 9), None),
+            (stateful(3, 3, 0), None),
+            (daemon(1, 2), Some("1 of 2 pods are new")),
+            (daemon(2, 1), Some("1 of 2 pods are available")),
+            (daemon(2, 2), None),
+        ];
+        for (workload, expected) in cases {
+            assert_eq!(unfinished(&workload, 7).as_deref(), expected, "{workload}");
+        }
+        let unseen = json!({"kind": "DaemonSet", "status": {"observedGeneration": 6}});
+        assert!(unfinished(&unseen, 7).is_some());
+    }
+
+    #[test]
+    fn what_would_start_no_new_pod_is_not_restarted() {
+        let cases = [
+            (json!({"spec": {}}), false),
+            (json!({"spec": {"paused": true}}), true),
+            (
+                json!({"spec": {"updateStrategy": {"type": "OnDelete"}}}),
+                true,
+            ),
+            (
+                json!({"spec": {"updateStrategy": {"type": "RollingUpdate"}}}),
+                false,
+            ),
+        ];
+        for (workload, expected) in cases {
+            assert_eq!(obstacle(&workload).is_some(), expected, "{workload}");
+        }
+    }
 }

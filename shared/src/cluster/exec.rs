@@ -124,12 +124,12 @@ impl ClusterClient {
 
     async fn run(&self, pod: &str, request: &ExecRequest<'_>) -> Result<Executed, RequestError> {
         let path = format!("{pod}/exec");
-        let target = Serializer::new(format!("{path}?"))
+        let query = Serializer::new(String::new())
             .extend_pairs(request.container.map(|container| ("container", container)))
             .extend_pairs([("stdout", "true"), ("stderr", "true")])
             .extend_pairs(request.argv.iter().map(|word| ("command", word)))
             .finish();
-        let upgrade = Request::get(target)
+        let upgrade = Request::get(format!("{path}?{query}"))
             .body(Vec::new())
             .map_err(|_| self.not_understood(pod, "the path is not one of a URL"))?;
         let session = self.inner.sessions.open().await?;

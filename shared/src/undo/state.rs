@@ -1,20 +1,20 @@
-//! Where the objects of a backup stand now: as a step left them, as they were before it, or neither.
+//! Where what a backup is about stands now: as a step left it, as it was before it, or neither.
 
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use serde_json::Value;
 
 use crate::access::Access;
-use crate::apply::{Standing, StepResult, file_text, is_applied, standing};
+use crate::apply::{Standing, file_text, standing};
 use crate::backup::SavedStep;
 use crate::cli::docker::DockerChoice;
+use crate::cluster::object::ObjectReference;
 use crate::docker::refusal::Refusal;
 use crate::error::{Explain, Failure};
 use crate::exit::Exit;
-use crate::plan::{
-    Action, DockerAction, Lists, LocalFile, NetworkAttachment, contains, holds_result,
-    unmet_precondition, without_notes,
-};
+use crate::plan::{Action, DockerAction, LocalFile, NetworkAttachment, Server};
+use crate::undo::judge::{Now, back, foreseen, judged, was_left_alone};
 
 /// Where an object stands between before and after a step.
 #[derive(Debug)]
@@ -43,204 +43,77 @@ impl Explain for CannotRead {
     }
 }
 
-/// Reads the object of a step and compares.
-pub(super) async fn state(
-    saved: &SavedStep,
-    access: &Access,
-    docker: &DockerChoice,
-) -> Result<State, Failure> {
-    let action = &saved.step.action;
-    match action {
-        Action::Restart { .. } => return Ok(State::Before),
-        Action::ConnectNetwork(attachment) | Action::DisconnectNetwork(attachment) => {
-            return attachment_state(saved, attachment, access, docker).await;
-        }
-        _ if was_left_alone(saved) => return Ok(State::Before),
-        Action::Docker(action) => return docker_state(saved, action, access, docker).await,
-        Action::File(file) => return Ok(file_state(saved, file)?),
-        Action::Exec(_) => {
-            return Ok(State::Stays(format!(
-                "{}: a command has no opposite",
-                action.sentence()
-            )));
-        }
-        _ => {}
-    }
-    let now = read(action, access).await.map_err(|reason| CannotRead {
-        target: action.target(),
-        reason,
-    })?;
-    Ok(judged(saved, now.as_ref(), &access.field_manager()))
+/// The objects of a backup, each read once; what the way back changes shows in them as if it were done.
+pub(super) struct Objects<'a> {
+    access: &'a Access,
+    docker: &'a DockerChoice,
+    seen: BTreeMap<(Server, ObjectReference), Now>,
 }
 
-/// The object as it is now; `None` = there is none.
-async fn read(action: &Action, access: &Access) -> Result<Option<Value>, String> {
-    let (Some(server), Some(object)) = (action.server(), action.object()) else {
-        return Ok(None);
-    };
-    match access.server(server).await?.get(&object.path()).await {
-        Ok(now) => Ok(Some(now)),
-        Err(error) if error.is_not_found() && !matches!(action, Action::PatchObject { .. }) => {
-            Ok(None)
+impl<'a> Objects<'a> {
+    pub(super) fn new(access: &'a Access, docker: &'a DockerChoice) -> Objects<'a> {
+        Objects {
+            access,
+            docker,
+            seen: BTreeMap::new(),
         }
-        Err(error) => Err(error.to_string()),
     }
-}
 
-/// Where the object of a step stands; `now` is `None` where there is none. Pure.
-fn judged(saved: &SavedStep, now: Option<&Value>, manager: &str) -> State {
-    let action = &saved.step.action;
-    match (action, now) {
-        (Action::PatchObject { .. }, Some(now)) => of_patch(saved, now),
-        (Action::CreateObject { manifest, .. }, Some(now)) => of_creation(saved, manifest, now),
-        (
-            Action::ApplyObject {
-                manifest,
-                before: None,
-                ..
-            },
-            Some(now),
-        ) => of_creation(saved, manifest, now),
-        (
-            Action::ApplyObject {
-                manifest,
-                before: Some(before),
-                ..
-            },
-            Some(now),
-        ) => {
-            if now["metadata"]["uid"] != *before.uid {
-                return another(action);
+    /// Where the step stands, after all later steps that are in effect were taken back.
+    pub(super) async fn state(&mut self, saved: &SavedStep) -> Result<State, Failure> {
+        let (access, docker) = (self.access, self.docker);
+        let action = &saved.step.action;
+        match action {
+            Action::Restart { .. } => return Ok(State::Before),
+            Action::ConnectNetwork(attachment) | Action::DisconnectNetwork(attachment) => {
+                return attachment_state(saved, attachment, access, docker).await;
             }
-            let is = |manifest: &Value| is_applied(now, manifest, manager);
-            match (is(manifest), is(&before.manifest)) {
-                (true, false) => back(saved, now),
-                (_, true) => State::Before,
-                (false, false) if !was_done(saved) => State::Before,
-                (false, false) => {
-                    State::Changed(format!("what was applied to {}", action.target()))
-                }
+            _ if was_left_alone(saved) => return Ok(State::Before),
+            Action::Docker(action) => return docker_state(saved, action, access, docker).await,
+            Action::File(file) => return Ok(file_state(saved, file)?),
+            Action::Exec(_) => {
+                return Ok(State::Stays(format!(
+                    "{}: a command has no opposite",
+                    action.sentence()
+                )));
             }
+            Action::PatchObject { .. }
+            | Action::CreateObject { .. }
+            | Action::ApplyObject { .. }
+            | Action::DeleteObject { .. } => {}
         }
-        (Action::DeleteObject { uid, .. }, Some(now)) if now["metadata"]["uid"] != **uid => {
-            match back_of(saved, &Value::Null) {
-                Some(Action::CreateObject { manifest, .. })
-                    if contains(now, &manifest, Lists::Whole) =>
-                {
-                    State::Before
-                }
-                _ => another(action),
-            }
-        }
-        (Action::DeleteObject { .. }, Some(now)) => {
-            match now["metadata"]["deletionTimestamp"].is_string() {
-                true => State::Changed(format!(
-                    "{} is still being deleted; its finalizers hold it",
-                    action.target()
-                )),
-                false => State::Before,
-            }
-        }
-        (Action::DeleteObject { .. }, None) => match back_of(saved, &Value::Null) {
-            Some(action) => State::After(Box::new(action)),
-            None => State::Before,
-        },
-        (
-            Action::ApplyObject {
-                before: Some(_), ..
-            },
-            None,
-        ) => State::Changed(format!("{} is gone", action.target())),
-        _ => State::Before,
-    }
-}
-
-fn of_patch(saved: &SavedStep, now: &Value) -> State {
-    let action = &saved.step.action;
-    let Action::PatchObject { patch, .. } = action else {
-        return State::Before;
-    };
-    let uid = |object: &Value| object.pointer("/metadata/uid").cloned();
-    if uid(now) != uid(&saved.before) {
-        return another(action);
-    }
-    if holds_result(now, &without_notes(patch)) {
-        return match back_of(saved, now) {
-            Some(back) => State::After(Box::new(without_lost_notes(back, now))),
-            None => State::Before,
+        let (Some(server), Some(object)) = (action.server(), action.object()) else {
+            return Ok(State::Before);
         };
-    }
-    if !was_done(saved) {
-        return State::Before;
-    }
-    match unmet_precondition(now, &without_notes(patch)) {
-        None => State::Before,
-        Some(path) => State::Changed(format!("{} {path}", action.target())),
+        let place = (server.clone(), object.clone());
+        let now = match self.seen.remove(&place) {
+            Some(now) => now,
+            None => read(action, access).await.map_err(|reason| CannotRead {
+                target: action.target(),
+                reason,
+            })?,
+        };
+        let state = judged(saved, &now);
+        let then = match &state {
+            State::After(action) => foreseen(now, action),
+            State::Before | State::Stays(_) | State::Changed(_) => now,
+        };
+        self.seen.insert(place, then);
+        Ok(state)
     }
 }
 
-/// An object that was not there before; what others may have filled stays.
-fn of_creation(saved: &SavedStep, manifest: &Value, now: &Value) -> State {
-    let action = &saved.step.action;
-    let target = action.target();
-    // It was there before, so the step did not create it.
-    if !saved.before.is_null() {
-        return State::Before;
-    }
-    let deleted = now["metadata"]["deletionTimestamp"].is_string();
-    let same = match &saved.written {
-        Some(written) => now["metadata"]["uid"] == *written.uid,
-        None => true,
+/// The object as it is now.
+async fn read(action: &Action, access: &Access) -> Result<Now, String> {
+    let (Some(server), Some(object)) = (action.server(), action.object()) else {
+        return Ok(Now::of(None, ""));
     };
-    match (deleted, same, contains(now, manifest, Lists::Whole)) {
-        (true, _, _) => State::Before,
-        (false, false, _) => another(action),
-        (false, true, false) => State::Changed(format!("{target} is not as it was created")),
-        (false, true, true) if holds_others(action) => State::Stays(format!(
-            "create {target}: others may have filled it since; delete it by hand if nobody needs it"
-        )),
-        (false, true, true) => back(saved, now),
-    }
-}
-
-fn holds_others(action: &Action) -> bool {
-    action.object().is_some_and(|object| {
-        matches!(
-            object.kind.as_str(),
-            "Namespace" | "CustomResourceDefinition"
-        )
-    })
-}
-
-fn back(saved: &SavedStep, now: &Value) -> State {
-    match back_of(saved, now) {
-        Some(action) => State::After(Box::new(action)),
-        None => State::Before,
-    }
-}
-
-fn back_of(saved: &SavedStep, now: &Value) -> Option<Action> {
-    saved.step.action.inverse(&saved.before, now)
-}
-
-fn another(action: &Action) -> State {
-    State::Changed(format!(
-        "{} is another object by now (metadata.uid)",
-        action.target()
-    ))
-}
-
-/// Whether the step certainly wrote; a run that was killed, and a lost answer, leave that open.
-fn was_done(saved: &SavedStep) -> bool {
-    matches!(saved.result, None | Some(StepResult::Applied(_)))
-}
-
-/// Whether the step certainly wrote nothing.
-fn was_left_alone(saved: &SavedStep) -> bool {
-    matches!(
-        saved.result,
-        Some(StepResult::Unchanged | StepResult::Refused(_) | StepResult::Skipped(_))
-    )
+    let now = match access.server(server).await?.get(&object.path()).await {
+        Ok(now) => Some(now),
+        Err(error) if error.is_not_found() && !matches!(action, Action::PatchObject { .. }) => None,
+        Err(error) => return Err(error.to_string()),
+    };
+    Ok(Now::of(now, &access.field_manager()))
 }
 
 async fn attachment_state(
@@ -309,15 +182,4 @@ fn file_state(saved: &SavedStep, file: &LocalFile) -> Result<State, CannotRead> 
     } else {
         State::Changed(format!("the file {} is another one by now", file.path))
     })
-}
-
-/// The inverse of a patch; a note that was taken off or changed since stays as it is now.
-fn without_lost_notes(mut back: Action, now: &Value) -> Action {
-    if let Action::PatchObject { patch, inverse, .. } = &mut back
-        && unmet_precondition(now, patch).is_some()
-    {
-        *patch = without_notes(patch);
-        *inverse = without_notes(inverse);
-    }
-    back
 }

@@ -18,6 +18,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::task::JoinHandle;
 use tokio_rustls::TlsAcceptor;
+use tokio_tungstenite::tungstenite::handshake::derive_accept_key;
 
 use crate::cluster::client::{ClusterClient, DryRun, PatchKind};
 use crate::cluster::connect::{ClientIdentity, Connector};
@@ -36,6 +37,9 @@ pub(crate) enum Reply {
     Cut(String),
     /// Never answers.
     Silence,
+    /// Changes to a WebSocket (RFC 6455) that speaks `v5.channel.k8s.io` and sends these binary messages; then it is
+    /// silent, or closes the connection.
+    Messages { messages: Vec<Vec<u8>>, stays: bool },
 }
 
 impl Reply {
@@ -228,6 +232,7 @@ async fn answer(
 ) -> Option<()> {
     loop {
         let request = read_request(&mut stream).await?;
+        let accept = accept_key(&request);
         seen.lock().unwrap().push(request);
         let reply = {
             let mut replies = replies.lock().unwrap();
@@ -245,8 +250,48 @@ async fn answer(
                 return None;
             }
             Reply::Silence => std::future::pending().await,
+            Reply::Messages { messages, stays } => {
+                let head = format!(
+                    "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\
+                     Sec-WebSocket-Protocol: v5.channel.k8s.io\r\nSec-WebSocket-Accept: {accept}\r\n\r\n"
+                );
+                stream.write_all(head.as_bytes()).await.ok()?;
+                for message in messages {
+                    stream.write_all(&frame(&message)).await.ok()?;
+                }
+                if stays {
+                    std::future::pending::<()>().await;
+                }
+                stream.shutdown().await.ok()?;
+                return None;
+            }
         }
     }
+}
+
+fn accept_key(request: &str) -> String {
+    let key = request
+        .lines()
+        .find_map(|line| line.strip_prefix("sec-websocket-key: "));
+    derive_accept_key(key.unwrap_or_default().as_bytes())
+}
+
+/// A whole binary message in one frame without a mask (RFC 6455 5.2).
+fn frame(message: &[u8]) -> Vec<u8> {
+    let mut frame = vec![0x82];
+    match u16::try_from(message.len()) {
+        Ok(length) if length < 126 => frame.push(length as u8),
+        Ok(length) => {
+            frame.push(126);
+            frame.extend(length.to_be_bytes());
+        }
+        Err(_) => {
+            frame.push(127);
+            frame.extend((message.len() as u64).to_be_bytes());
+        }
+    }
+    frame.extend_from_slice(message);
+    frame
 }
 
 /// Head and body of one request; `None` = the connection ended.
