@@ -59,7 +59,7 @@ impl RollOuts {
                 .call(
                     Method::PATCH,
                     &format!("{path}/{name}/status"),
-                    json!({"status": workloads::status(deployment, replicas)}),
+                    json!({"status": workloads::status(deployment)}),
                 )
                 .await;
         }

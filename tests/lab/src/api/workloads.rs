@@ -1,5 +1,5 @@
 //! What the controllers and kubelets behind Deployments, StatefulSets and DaemonSets do, done at once: new pods for a new
-//! template, and a status. Pure over the store.
+//! template, and a status. Pure.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
@@ -18,17 +18,16 @@ pub(crate) fn roll_out(store: &mut Store, kind: &'static Kind, workload: &Value,
         .list(kinds::known("", "nodes"), None)
         .find_map(|node| node["metadata"]["name"].as_str().map(str::to_owned))
         .unwrap_or_default();
-    let replicas = replicas(workload);
     if with_pods && workload["spec"]["paused"] != true {
-        replace_pods(store, workload, replicas, &node);
+        replace_pods(store, workload, &node);
     }
     let mut rolled = workload.clone();
-    rolled["status"] = status(workload, replicas);
+    rolled["status"] = status(workload);
     store.write(kind, key(kind, workload), rolled);
 }
 
 /// How many pods the workload is to have; a DaemonSet has one, as there is one node.
-pub(crate) fn replicas(workload: &Value) -> u64 {
+fn replicas(workload: &Value) -> u64 {
     match workload["kind"].as_str() {
         Some("DaemonSet") => 1,
         _ => workload["spec"]["replicas"].as_u64().unwrap_or(1),
@@ -36,7 +35,8 @@ pub(crate) fn replicas(workload: &Value) -> u64 {
 }
 
 /// The status of a workload that is rolled out.
-pub(crate) fn status(workload: &Value, replicas: u64) -> Value {
+pub(crate) fn status(workload: &Value) -> Value {
+    let replicas = replicas(workload);
     let generation = &workload["metadata"]["generation"];
     match workload["kind"].as_str() {
         Some("StatefulSet") => json!({
@@ -61,32 +61,48 @@ pub(crate) fn status(workload: &Value, replicas: u64) -> Value {
 }
 
 /// The pods that have another template go, and those that are missing come.
-fn replace_pods(store: &mut Store, workload: &Value, replicas: u64, node: &str) {
+fn replace_pods(store: &mut Store, workload: &Value, node: &str) {
     let pods = kinds::known("", "pods");
-    let namespace = text(workload, "namespace");
-    let revision = revision(workload);
-    let owned: Vec<Value> = store
-        .list(pods, Some(namespace))
-        .filter(|pod| pod["metadata"]["ownerReferences"][0]["uid"] == workload["metadata"]["uid"])
-        .cloned()
-        .collect();
-    let keeps_old_ones = workload["spec"]["updateStrategy"]["type"] == "OnDelete";
-    let (kept, replaced): (Vec<_>, Vec<_>) = owned
-        .into_iter()
-        .partition(|pod| keeps_old_ones || pod["metadata"]["labels"][REVISION] == *revision);
-    let wanted = usize::try_from(replicas).unwrap_or_default();
-    let surplus = kept.len().saturating_sub(wanted);
-    for pod in replaced.iter().chain(kept.iter().take(surplus)) {
+    let all = store.list(pods, Some(text(workload, "namespace")));
+    let change = change(workload, all.cloned(), node);
+    for pod in &change.gone {
         store.remove(pods, &key(pods, pod));
     }
-    for index in kept.len()..wanted {
-        let new = pod(workload, index, node);
-        store.write(pods, key(pods, &new), new);
+    for pod in change.new {
+        store.write(pods, key(pods, &pod), pod);
+    }
+}
+
+/// Which pods go and which come.
+pub(crate) struct Change {
+    pub(crate) gone: Vec<Value>,
+    pub(crate) new: Vec<Value>,
+}
+
+/// What a roll-out does to the pods of the workload's namespace; `node` is the node of new ones.
+pub(crate) fn change(
+    workload: &Value,
+    pods: impl IntoIterator<Item = Value>,
+    node: &str,
+) -> Change {
+    let revision = revision(workload);
+    let keeps_old_ones = workload["spec"]["updateStrategy"]["type"] == "OnDelete";
+    let (mut kept, mut gone): (Vec<_>, Vec<_>) = pods
+        .into_iter()
+        .filter(|pod| pod["metadata"]["ownerReferences"][0]["uid"] == workload["metadata"]["uid"])
+        .partition(|pod| keeps_old_ones || pod["metadata"]["labels"][REVISION] == *revision);
+    let wanted = usize::try_from(replicas(workload)).unwrap_or_default();
+    gone.extend(kept.split_off(wanted.min(kept.len())));
+    Change {
+        gone,
+        new: (kept.len()..wanted)
+            .map(|index| pod(workload, index, node))
+            .collect(),
     }
 }
 
 /// A pod of the workload, ready.
-pub(crate) fn pod(workload: &Value, index: usize, node: &str) -> Value {
+fn pod(workload: &Value, index: usize, node: &str) -> Value {
     let (name, template) = (text(workload, "name"), &workload["spec"]["template"]);
     let name = match workload["kind"].as_str() {
         Some("StatefulSet") => format!("{name}-{index}"),

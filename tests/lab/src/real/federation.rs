@@ -14,7 +14,7 @@ use super::engine::Engine;
 use super::folder::{Folder, KARMADA, KARMADA_DONE, NAMES};
 use super::karmada::PORT;
 use super::remote::Remote;
-use super::{entry, settings, works};
+use super::{custom, entry, settings};
 use crate::assembly::{self, Assembled};
 use crate::certificates::{Authority, Leaf};
 use crate::docker::daemon::{Container, Daemon, Engine as Version};
@@ -86,7 +86,7 @@ impl RealFederation {
         prepared.map_err(|failure| failure.to_string())?;
         federation.remember_addresses()?;
         let control_plane = &federation.servers[CONTROL_PLANE].remote;
-        let defined = federation.runtime.wait(works::define(control_plane));
+        let defined = federation.runtime.wait(custom::define(control_plane));
         defined.map_err(|refusal| refusal.to_string())?;
         federation.populate()?;
         Ok(federation)

@@ -11,6 +11,7 @@
 mod administrator;
 mod api_process;
 mod container;
+mod custom;
 mod dockerd;
 mod engine;
 mod entry;
@@ -28,7 +29,7 @@ mod reset;
 mod settings;
 mod tokens;
 mod turn;
-mod works;
+mod workloads;
 
 pub(crate) use entry::enter;
 pub(crate) use lab::start;

@@ -11,7 +11,7 @@ use tokio::signal::unix::{SignalKind, signal};
 use super::api_process::{ApiProcess, ETCD, RUN, own_address};
 use super::folder::{Folder, NODE};
 use super::remote::{Place, Remote};
-use super::{forward, karmada, tokens};
+use super::{forward, karmada, tokens, workloads};
 use crate::cluster_contents::{self, Node};
 
 /// Runs until told to stop; then the container ends with everything in it.
@@ -64,6 +64,8 @@ async fn live() -> io::Result<()> {
             let authority = server.authority().pem().to_owned();
             tokio::spawn(tokens::run(remote.clone(), authority));
             tokio::spawn(report(remote.clone(), description.clone()));
+            let name = description["name"].as_str().unwrap_or_default().to_owned();
+            tokio::spawn(workloads::run(remote.clone(), name));
         }
     }
     let control_plane = servers

@@ -167,8 +167,8 @@ impl RealFederation {
         delete_all(control_plane, "/apis/work.karmada.io/v1alpha1/works").await?;
         for (name, server) in &self.servers {
             let mut collections = EMPTIED.to_vec();
-            if *name == self.spec.host.context() {
-                collections.extend(EMPTIED_HOST);
+            if *name == CONTROL_PLANE {
+                collections.extend(EMPTIED_CONTROL_PLANE);
             }
             for collection in collections {
                 delete_all(&server.remote, collection).await?;
@@ -224,5 +224,15 @@ const EMPTIED: &[&str] = &[
     "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     "/apis/rbac.authorization.k8s.io/v1/rolebindings",
     "/apis/rbac.authorization.k8s.io/v1/roles",
+    "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
+    "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
+    "/apis/apps/v1/deployments",
+    "/apis/apps/v1/statefulsets",
+    "/apis/apps/v1/daemonsets",
+    "/apis/batch/v1/jobs",
+    "/api/v1/pods",
 ];
-const EMPTIED_HOST: &[&str] = &["/apis/apps/v1/deployments", "/api/v1/pods"];
+const EMPTIED_CONTROL_PLANE: &[&str] = &[
+    "/apis/policy.karmada.io/v1alpha1/propagationpolicies",
+    "/apis/policy.karmada.io/v1alpha1/clusterpropagationpolicies",
+];

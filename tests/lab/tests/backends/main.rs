@@ -9,6 +9,7 @@ use libtest_mimic::{Arguments, Trial};
 
 mod docker;
 mod karmada;
+mod writes;
 
 fn main() -> ExitCode {
     if let Some(code) = karmada_lab::enter() {
@@ -21,6 +22,7 @@ fn main() -> ExitCode {
             karmada::SCENARIOS
                 .iter()
                 .chain(docker::SCENARIOS)
+                .chain(writes::SCENARIOS)
                 .map(|scenario| trial(backend, scenario))
         })
         .collect();
