@@ -82,7 +82,7 @@ pub(crate) fn of_certificate(certificate: &CertificateDer) -> Option<User> {
 
 /// The user whom an aggregator names, once its certificate was believed.
 pub(crate) fn of_front_proxy(headers: &HeaderMap) -> Option<User> {
-    let text = |value: &http::HeaderValue| value.to_str().unwrap_or_default().to_owned();
+    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     Some(User {
         name: headers.get("x-remote-user").map(text)?,
         groups: headers.get_all("x-remote-group").iter().map(text).collect(),
@@ -142,7 +142,7 @@ pub(crate) fn impersonated(
     wording: ImpersonationWording,
     attempt: &Attempt,
 ) -> Result<Option<User>, Refusal> {
-    let text = |value: &http::HeaderValue| value.to_str().unwrap_or_default().to_owned();
+    let text = |value: &http::HeaderValue| String::from_utf8_lossy(value.as_bytes()).into_owned();
     let groups: Vec<String> = headers
         .get_all("impersonate-group")
         .iter()

@@ -119,7 +119,8 @@ async fn forward(member: &Member, user: &User, call: Call) -> Result<Response<Bo
         }
     }
     let headers = request.headers_mut();
-    let value = |text: &str| HeaderValue::from_str(text).map_err(failed);
+    // Go's client sends what is beyond ASCII as it is.
+    let value = |text: &str| HeaderValue::from_bytes(text.as_bytes()).map_err(failed);
     headers.insert("impersonate-user", value(&user.name)?);
     for group in user
         .groups
