@@ -130,10 +130,10 @@ impl Run<'_> {
             .map(|proof| proof.subject.to_string())
             .collect();
         if !tried.is_empty() {
-            self.progress.announce(&format!(
-                "proving that workloads are delivered to {}",
-                tried.join(", ")
-            ));
+            self.progress.announce(&match tried.len() {
+                ..=SHOWN => format!("proving that it works: {}", tried.join(", ")),
+                count => format!("proving that it works: {count} of them"),
+            });
         }
         let restarted = plan
             .steps
@@ -199,5 +199,8 @@ fn named(open: &[&Finding]) -> String {
 
 /// A working control plane delivers within a second.
 const AT_LEAST: Duration = Duration::from_secs(20);
+
+/// How many subjects are named while they are proven.
+const SHOWN: usize = 10;
 
 const BETWEEN_OBSERVATIONS: Duration = Duration::from_millis(500);

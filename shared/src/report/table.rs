@@ -189,7 +189,7 @@ pub fn outcome_text(report: &Report, remaining: usize) -> String {
         (Verdict::Incomplete, _) if done < report.steps.len() => {
             format!("The repair is not complete: {of_all}.\n")
         }
-        (Verdict::Incomplete, _) => "Repaired, delivery not proven.\n".to_owned(),
+        (Verdict::Incomplete, _) => "Repaired, and not proven to work.\n".to_owned(),
         (Verdict::Undone, _) => String::new(),
         (Verdict::Faulty | Verdict::Repaired, _) => match remaining {
             1 => "1 fault found.\n".to_owned(),

@@ -11,7 +11,7 @@ use karmada_scenarios::{UnderTest, under_test};
 
 fn main() -> ExitCode {
     let plugin = UnderTest {
-        claims: &[("delivery not proven.", &[4])],
+        claims: &[("not proven to work.", &[4])],
         no_codes: &[
             "fix-endpoints",
             "karmada-cluster",
