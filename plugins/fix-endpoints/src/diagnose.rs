@@ -253,6 +253,14 @@ fn of_state(
     let explained = by_fault || by_block;
     let kubectl = &observed.control_plane.commands.kubectl;
     let ready = member.cluster.is_ready();
+    let access = || {
+        let own = &observed.control_plane.own_command;
+        format!(
+            "{} {}",
+            own.replacen(PAGE, "grant-impersonate", 1),
+            shell_word(member.name())
+        )
+    };
     match &member.proxy {
         _ if explained => None,
         Some(ProxyAnswer::Unauthorized) if ready => Some(
@@ -261,7 +269,7 @@ fn of_state(
                 Severity::Warning,
                 "it is reached, and refuses the impersonator's token (401)".to_owned(),
             )
-            .hint("kubectl karmada-grant-impersonate repairs access through the proxy"),
+            .hint(access()),
         ),
         Some(ProxyAnswer::Forbidden { message }) if ready => Some(
             about(
@@ -269,7 +277,7 @@ fn of_state(
                 Severity::Warning,
                 format!("it is reached, and does not let you in through the proxy (403): {message}"),
             )
-            .hint("kubectl karmada-grant-impersonate repairs access through the proxy"),
+            .hint(access()),
         ),
         Some(ProxyAnswer::ForbiddenHere { message }) if ready => Some(
             about(
@@ -277,7 +285,7 @@ fn of_state(
                 Severity::Warning,
                 format!("it is ready; the proxy could not be tried, because the control plane does not let you use it: {message}"),
             )
-            .hint("kubectl karmada-grant-impersonate repairs access through the proxy"),
+            .hint(access()),
         ),
         Some(ProxyAnswer::Failed { failure, message }) if ready => Some(
             about(
