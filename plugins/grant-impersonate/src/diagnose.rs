@@ -192,7 +192,7 @@ fn not_verified(
 ) -> Finding {
     let account = &identity.account;
     let message = format!(
-        "whether {account} reaches {} cannot be told",
+        "whether {account} reaches its members cannot be told: {}",
         places(unverified)
     );
     let member = unverified

@@ -232,7 +232,8 @@ fn lack(member: &Member, identity: &Identity, rbac: &Rbac, config: &Config) -> O
     let verbs: Vec<String> = config
         .verbs
         .iter()
-        .filter(|verb| !identity.is_superuser() && !(passes && *verb == "get"))
+        .filter(|_| !identity.is_superuser())
+        .filter(|verb| !passes || *verb != "get")
         .filter(|verb| rbac.lets_through(identity, member.name(), verb).is_none())
         .cloned()
         .collect();
@@ -283,10 +284,11 @@ fn frozen(member: &Member, observed: &Observed) -> Option<Obstacle> {
 
 /// Why what Karmada has to deliver will not arrive by itself; `None` = it has arrived, or is on its way.
 fn undelivered(member: &Member, observed: &Observed, now: Timestamp) -> Option<String> {
+    let is_settled = |written| is_older_than(observed.patience, written, now);
     let ready_long = member
         .cluster
         .ready()
-        .is_none_or(|ready| is_settled(since(ready), now));
+        .is_none_or(|ready| is_settled(since(ready)));
     if !ready_long {
         return None;
     }
@@ -303,7 +305,7 @@ fn undelivered(member: &Member, observed: &Observed, now: Timestamp) -> Option<S
             }
             Part::Unreadable(_) => continue,
         };
-        if !is_settled(work.written, now) {
+        if !is_settled(work.written) {
             continue;
         }
         match &work.applied {
@@ -321,7 +323,7 @@ fn undelivered(member: &Member, observed: &Observed, now: Timestamp) -> Option<S
         }
     }
     let work = member.role_work.seen()?;
-    if !is_settled(work.written, now) {
+    if !is_settled(work.written) {
         return None;
     }
     if let Some(Copy { role, .. }) = member.copy.seen() {
@@ -344,7 +346,7 @@ fn undelivered(member: &Member, observed: &Observed, now: Timestamp) -> Option<S
     let rbac = observed.rbac.seen()?;
     let unheard = rbac.accepted_by(member.name()).beyond(&work.accepted);
     let long_granted = rbac.pairs().all(|(binding, role)| {
-        is_settled(binding.metadata.written, now) && is_settled(role.metadata.written, now)
+        is_settled(binding.metadata.written) && is_settled(role.metadata.written)
     });
     (!unheard.is_empty() && long_granted).then(|| {
         format!(
@@ -359,9 +361,11 @@ fn since(condition: &Condition) -> Option<Timestamp> {
 }
 
 /// Whether what was written then must have had its effect; `None` = nobody knows when, so long ago.
-fn is_settled(written: Option<Timestamp>, now: Timestamp) -> bool {
-    written.is_none_or(|written| now.duration_since(written) >= SETTLED)
+fn is_older_than(patience: SignedDuration, written: Option<Timestamp>, now: Timestamp) -> bool {
+    written.is_none_or(|written| now.duration_since(written) >= patience)
 }
 
-/// A working control plane delivers within a second.
-const SETTLED: SignedDuration = SignedDuration::from_secs(10);
+/// How long something written may be on its way: a working control plane delivers within a second.
+pub const PATIENCE: SignedDuration = SignedDuration::from_secs(10);
+/// The same while a repair is verified, when whatever is on its way was written just now.
+pub const PATIENCE_OF_A_REPAIR: SignedDuration = SignedDuration::from_secs(60);

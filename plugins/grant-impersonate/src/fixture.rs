@@ -86,6 +86,7 @@ pub(crate) fn observed(identities: Vec<Identity>) -> Observed {
             lacks: Vec::new(),
             may_give: true,
         }),
+        patience: crate::examine::PATIENCE,
         controller_manager: Part::Absent,
     }
 }

@@ -21,6 +21,7 @@ use serde_json::Value;
 use crate::account::{Account, Identity, RBAC_GROUP};
 use crate::answer::Answer;
 use crate::config::{Config, Task};
+use crate::examine::{PATIENCE, PATIENCE_OF_A_REPAIR};
 use crate::grant;
 use crate::observed::{ControlPlane, Member, Observed};
 use crate::rbac::{Binding, Rbac, Role};
@@ -58,7 +59,8 @@ pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<O
         try_all(access, &identities, &mut members).await;
     }
     federation::look_into_members(access, config, &depth, &clusters, &mut members).await;
-    if config.task == Task::Grant {
+    // While a repair is verified, what subjects may do does not matter.
+    if config.task == Task::Grant && depth == Depth::Overview {
         rights::read(access, &identities, &mut members).await;
     }
     let may_grant = match config.task {
@@ -76,6 +78,10 @@ pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<O
         rbac,
         objects,
         may_grant,
+        patience: match depth {
+            Depth::Overview => PATIENCE,
+            Depth::Proof(_) => PATIENCE_OF_A_REPAIR,
+        },
         controller_manager,
     })
 }

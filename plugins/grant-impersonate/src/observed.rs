@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 use karmada_repair::cluster::object::ObjectReference;
 use karmada_repair::karmada::Cluster;
 use karmada_repair::part::Part;
@@ -33,6 +33,9 @@ pub struct Observed {
     pub objects: BTreeMap<String, Value>,
     /// Whether the caller may grant; absent when nobody needed to know.
     pub may_grant: Part<MayGrant>,
+    /// How long something written may be on its way before it counts as lost.
+    #[serde(skip)]
+    pub patience: SignedDuration,
     /// What delivers to members; absent without access to the host cluster.
     pub controller_manager: Part<Workload>,
 }

@@ -13,7 +13,7 @@ use serde_json::Value;
 
 use crate::account::{Account, Identity};
 use crate::config::{Config, Task};
-use crate::diagnose::{NOT_ACCEPTED, NOT_GRANTED, ROLE_NOT_BOUND, key};
+use crate::diagnose::{NOT_ACCEPTED, NOT_GRANTED, NOT_VERIFIED, ROLE_NOT_BOUND, key};
 use crate::examine::{Lack, Obstacle, Standing, obstacle, standing};
 use crate::grant::{Grant, Scope, Wanted, carried_name, name};
 use crate::member_role;
@@ -261,7 +261,8 @@ impl Draft<'_> {
                 "that {account} reaches {}: clusters/proxy is asked as {account}, and answers 200",
                 members.join(", ")
             ),
-            cures: Vec::new(),
+            // Where nobody may try on its behalf, only the proof tells.
+            cures: vec![key(NOT_VERIFIED, account)],
             awaits: vec![key(NOT_ACCEPTED, account)],
         })
     }

@@ -190,7 +190,7 @@ pub(super) fn code(obstacle: &Obstacle) -> &'static str {
         Obstacle::SecretMissing => "impersonator-secret-missing",
         Obstacle::SecretEmpty => "impersonator-secret-empty",
         Obstacle::TokenRejected => "impersonator-token-rejected",
-        Obstacle::Unreachable(_) => "unreachable",
+        Obstacle::Unreachable(_) => "member-unreachable",
         Obstacle::NotReady { .. } => "not-ready",
         Obstacle::Frozen { .. } => "role-frozen",
         Obstacle::Undelivered(_) => UNDELIVERED,

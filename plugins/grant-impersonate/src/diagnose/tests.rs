@@ -182,7 +182,7 @@ fn what_stands_in_everybodys_way_is_told_apart() {
         ("impersonator-token-rejected", |member| {
             answer(member, 401, "Unauthorized")
         }),
-        ("unreachable", |member| {
+        ("member-unreachable", |member| {
             answer(
                 member,
                 503,
