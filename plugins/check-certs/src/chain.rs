@@ -50,6 +50,8 @@ pub enum Objection {
     NameNotAllowed(Fingerprint, String),
     /// An authority does not allow this purpose by its extended usages.
     PurposeNotAllowed(Fingerprint),
+    /// The key of an authority is of a kind that Go does not know.
+    UnusableKey(Fingerprint),
     /// An authority is refused for its form.
     Malformed(Fingerprint, Defect),
 }
@@ -153,6 +155,9 @@ impl<'a> Search<'a> {
                     found.push(Objection::UnknownSignature(child.fingerprint));
                 }
                 Signed::Unknown(_) if child.signature_algorithm.is_weak() => {}
+                Signed::Unknown(_) if !parent.public_key.is_known_to_go() => {
+                    found.push(Objection::UnusableKey(parent.fingerprint));
+                }
                 Signed::Unknown(reason) => found.push(Objection::Unverified(reason)),
             }
             if child.signature_algorithm.is_weak() {

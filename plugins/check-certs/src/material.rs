@@ -92,7 +92,9 @@ pub enum Fault {
     Der,
     /// It is empty.
     Empty,
-    /// Blocks that Go, and with it Karmada, passes over; why.
+    /// Nothing in it is seen by Go, and with it by Karmada; why.
+    Invisible(String),
+    /// A part that Go, and with it Karmada, passes over; why.
     PassedOver(String),
     /// It is too large to be read, in bytes.
     TooLarge(usize),

@@ -73,7 +73,7 @@ pub fn code_of(fault: &Fault) -> &'static str {
         Fault::Der => "der-encoded",
         Fault::DoubleEncoded(_) => "double-encoded",
         Fault::Empty => "empty-value",
-        Fault::PassedOver(_) => "passed-over",
+        Fault::Invisible(_) | Fault::PassedOver(_) => "passed-over",
         Fault::TooLarge(_) => "too-large",
         Fault::Unopened(_) => "unopened",
         Fault::Unparsable(_) => "unparsable",

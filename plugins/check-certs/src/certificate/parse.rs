@@ -84,7 +84,8 @@ impl Certificate {
         if parsed.signature != parsed.signature_algorithm {
             self.defects.push(Defect::AlgorithmsDiffer);
         }
-        if let PublicKey::Ec { curve, point } = &self.public_key
+        let point: &[u8] = &parsed.subject_pki.subject_public_key.data;
+        if let PublicKey::Ec { curve, .. } = &self.public_key
             && !matches!(curve, Curve::Other(_))
             && point.first() != Some(&4)
         {

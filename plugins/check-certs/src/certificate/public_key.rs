@@ -17,7 +17,7 @@ pub enum PublicKey {
         #[serde(skip)]
         exponent: Vec<u8>,
     },
-    /// A point on an elliptic curve.
+    /// A point on an elliptic curve, with both coordinates where the curve is known.
     Ec {
         /// The curve.
         curve: Curve,
@@ -83,10 +83,8 @@ impl PublicKey {
                     .map_or(Curve::Other("explicit parameters".to_owned()), |oid| {
                         Curve::of(&oid.to_id_string())
                     });
-                Some(PublicKey::Ec {
-                    curve,
-                    point: bits.to_vec(),
-                })
+                let point = whole_point(&curve, bits).unwrap_or_else(|| bits.to_vec());
+                Some(PublicKey::Ec { curve, point })
             }
             ED25519 => Some(PublicKey::Ed25519(bits.to_vec())),
             _ => None,
@@ -95,6 +93,18 @@ impl PublicKey {
             oid,
             bits: bits.to_vec(),
         })
+    }
+
+    /// Whether Go can verify signatures with it.
+    pub fn is_known_to_go(&self) -> bool {
+        !matches!(
+            self,
+            PublicKey::Other { .. }
+                | PublicKey::Ec {
+                    curve: Curve::Other(_),
+                    ..
+                }
+        )
     }
 
     /// How people call it, as `RSA 2048` or `ECDSA P-256`.
@@ -116,6 +126,31 @@ impl PublicKey {
                 other => other.to_owned(),
             },
         }
+    }
+}
+
+/// A compressed point with both its coordinates; `None` = it is not compressed, or the curve is not known here.
+fn whole_point(curve: &Curve, point: &[u8]) -> Option<Vec<u8>> {
+    if !matches!(point.first(), Some(2 | 3)) {
+        return None;
+    }
+    match curve {
+        Curve::P256 => {
+            use p256::elliptic_curve::sec1::ToEncodedPoint;
+            let key = p256::PublicKey::from_sec1_bytes(point).ok()?;
+            Some(key.to_encoded_point(false).as_bytes().to_vec())
+        }
+        Curve::P384 => {
+            use p384::elliptic_curve::sec1::ToEncodedPoint;
+            let key = p384::PublicKey::from_sec1_bytes(point).ok()?;
+            Some(key.to_encoded_point(false).as_bytes().to_vec())
+        }
+        Curve::P521 => {
+            use p521::elliptic_curve::sec1::ToEncodedPoint;
+            let key = p521::PublicKey::from_sec1_bytes(point).ok()?;
+            Some(key.to_encoded_point(false).as_bytes().to_vec())
+        }
+        Curve::P224 | Curve::Other(_) => None,
     }
 }
 

@@ -3,6 +3,7 @@
 use karmada_repair::finding::{Finding, Severity};
 
 use crate::certificate::{Certificate, Curve, PublicKey, Refusal, bit_length};
+use crate::signature::Signed;
 use crate::view::View;
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
@@ -13,6 +14,7 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
                 .chain(version(view, certificate))
                 .chain(key(view, certificate))
                 .chain(signature(view, certificate))
+                .chain(authority_identifier(view, certificate))
         })
         .collect()
 }
@@ -90,6 +92,11 @@ fn key(view: &View<'_>, certificate: &Certificate) -> Option<Finding> {
                 Severity::Info,
                 "which Go takes and Rust clients with ring refuse",
             ),
+            Curve::P224 if certificate.is_ca() => found(
+                "unsupported-key",
+                Severity::Info,
+                "which Go takes as that of an authority and rustls does not know",
+            ),
             Curve::P224 => found(
                 "unsupported-key",
                 Severity::Error,
@@ -132,4 +139,44 @@ fn signature(view: &View<'_>, certificate: &Certificate) -> Option<Finding> {
             format!("{title:?} is signed by {algorithm}, which Go (and with it Karmada and kubectl) does not know"),
         ),
     })
+}
+
+/// An authority key identifier that names another certificate than the one that signed. Go and rustls do not look at it.
+fn authority_identifier(view: &View<'_>, certificate: &Certificate) -> Option<Finding> {
+    if certificate.is_self_issued()
+        || (certificate.authority_key_identifier.is_none()
+            && certificate.authority_serial.is_none())
+    {
+        return None;
+    }
+    let fits = |issuer: &Certificate| {
+        let same = |wanted: &Option<String>, there: Option<&String>| match (wanted, there) {
+            (Some(wanted), Some(there)) => wanted == there,
+            _ => true,
+        };
+        same(
+            &certificate.authority_key_identifier,
+            issuer.subject_key_identifier.as_ref(),
+        ) && same(&certificate.authority_serial, Some(&issuer.serial))
+    };
+    let issuers = view.everything().named(&certificate.issuer_der);
+    let signers: Vec<&Certificate> = issuers
+        .into_iter()
+        .filter(|issuer| view.judge.signed(certificate, issuer) == Signed::Yes)
+        .collect();
+    let signer = signers.first()?;
+    if signers.iter().any(|signer| fits(signer)) {
+        return None;
+    }
+    let message = format!(
+        "the authority key identifier of {:?} names another certificate than {:?}, which signed it: OpenSSL refuses that, Go and rustls do not look",
+        certificate.title(),
+        signer.title()
+    );
+    Some(view.about(
+        certificate,
+        "authority-identifier-differs",
+        Severity::Warning,
+        message,
+    ))
 }

@@ -5,6 +5,7 @@ use karmada_repair::finding::{Finding, Severity};
 use crate::certificate::{Certificate, Purpose};
 use crate::chain::{Judgement, Objection, Pool};
 use crate::inventory::Bundle;
+use crate::signature::Signed;
 use crate::view::{View, beside};
 use crate::words::{second, when};
 
@@ -104,7 +105,20 @@ fn one(
         certificate.map(|certificate| (certificate.not_before, certificate.not_after))
     };
     let error = |code: &str, message: String| view.about(leaf, code, Severity::Error, message);
+    let signer = match objection {
+        Objection::NoIssuer => signer_of_another_name(view, judgement),
+        _ => None,
+    };
     match objection {
+        Objection::NoIssuer if signer.is_some() => error(
+            "issuer-name-differs",
+            format!(
+                "{title:?} was signed with the key of {:?}, but the name of its issuer is not, byte for byte, the subject there: Go and rustls refuse that; OpenSSL does if the text differs, not if only its encoding does",
+                signer.map_or(String::new(), Certificate::title)
+            ),
+        )
+        .expected(signer.map_or(String::new(), |signer| signer.subject.clone()))
+        .actual(leaf.issuer.clone()),
         Objection::NoIssuer => {
             let last = judgement
                 .path
@@ -125,7 +139,7 @@ fn one(
         Objection::AnotherKey(issuer) => error(
             "issuer-key-differs",
             format!(
-                "{title:?} was not signed by the authority {} that it names, but by one of the same name with another key, as after a new CA was made",
+                "{title:?} was not signed by the authority {} that it names: either by one of the same name with another key, as after a new CA was made, or its signature is damaged",
                 named(issuer)
             ),
         ),
@@ -207,6 +221,13 @@ fn one(
                 named(authority)
             ),
         ),
+        Objection::UnusableKey(authority) => error(
+            "unsupported-key",
+            format!(
+                "the key of the authority {} of {title:?} is of a kind that Go (and with it Karmada and kubectl) cannot use",
+                named(authority)
+            ),
+        ),
         Objection::Malformed(authority, defect) => error(
             "malformed",
             format!(
@@ -217,6 +238,15 @@ fn one(
     }
 }
 
+/// The authority whose key signed the last certificate of a path under another name; `None` = there is none.
+fn signer_of_another_name<'a>(view: &View<'a>, judgement: &Judgement) -> Option<&'a Certificate> {
+    let last = view.inventory().certificate(judgement.path.last()?)?;
+    view.certificates()
+        .filter(|other| other.is_ca() && other.fingerprint != last.fingerprint)
+        .take(MOST_SIGNERS)
+        .find(|other| view.judge.signed(last, other) == Signed::Yes)
+}
+
 fn algorithm(view: &View<'_>, fingerprint: &crate::certificate::Fingerprint) -> String {
     view.inventory()
         .certificate(fingerprint)
@@ -224,3 +254,6 @@ fn algorithm(view: &View<'_>, fingerprint: &crate::certificate::Fingerprint) -> 
             certificate.signature_algorithm.to_string()
         })
 }
+
+/// A federation has few authorities; among more, a name that differs is not looked for.
+const MOST_SIGNERS: usize = 64;

@@ -57,6 +57,7 @@ fn of(at: &FaultAt) -> Finding {
             "is in DER, and Kubernetes and Karmada read PEM".to_owned(),
             Some("openssl x509 -inform DER -in FILE -out FILE.pem"),
         ),
+        Fault::Invisible(reason) => (Severity::Error, reason.clone(), None),
         Fault::PassedOver(reason) => (Severity::Warning, reason.clone(), None),
         Fault::TooLarge(size) => (
             Severity::Unknown,

@@ -87,7 +87,7 @@ fn pkcs8(algorithm: &Element<'_>, key: &[u8]) -> Option<Key> {
     let mut parts = algorithm.children();
     let oid = parts.next()?.of(der::OBJECT_IDENTIFIER)?;
     match oid {
-        RSA | RSA_PSS => {
+        RSA => {
             let numbers: Vec<Element<'_>> = der::first(key)?.0.children().skip(1).take(8).collect();
             rsa(KeyForm::Pkcs8, &numbers)
         }
@@ -214,7 +214,6 @@ fn curve(parameters: Element<'_>) -> Option<Curve> {
 }
 
 const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
-const RSA_PSS: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x0a];
 const EC: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
 const ED25519: &[u8] = &[0x2b, 0x65, 0x70];
 const MOST_FIELDS: usize = 16;

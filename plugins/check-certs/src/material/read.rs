@@ -59,7 +59,7 @@ impl Reading {
             self.value(text.as_bytes(), inside, expectation, depth + 1);
             if self.found.len() > before {
                 let reason = "is text in UTF-16, which Go does not read".to_owned();
-                self.fault(inside, Fault::PassedOver(reason));
+                self.fault(inside, Fault::Invisible(reason));
             }
             return;
         }
@@ -90,7 +90,7 @@ impl Reading {
             return false;
         }
         let mut certificates = Vec::new();
-        let mut keys = 0;
+        let (mut keys, mut visible) = (0, 0);
         let mut others = Vec::new();
         let mut faults = Vec::new();
         let blocks = pem::blocks(bytes);
@@ -103,6 +103,7 @@ impl Reading {
             if CERTIFICATES.contains(&block.label.as_str()) {
                 match certificate(block) {
                     Ok(certificate) => {
+                        visible += usize::from(passed_over(block).is_none());
                         certificates.push(certificate);
                         faults.extend(
                             passed_over(block)
@@ -132,6 +133,13 @@ impl Reading {
                 true => "holds no whole block of PEM".to_owned(),
                 false => format!("holds nothing but {}", others.join(", ")),
             }));
+        }
+        if visible == 0 && !certificates.is_empty() {
+            for fault in &mut faults {
+                if let Fault::PassedOver(reason) = fault {
+                    *fault = Fault::Invisible(std::mem::take(reason));
+                }
+            }
         }
         if !certificates.is_empty() {
             self.push(inside, Material::Certificates(certificates));

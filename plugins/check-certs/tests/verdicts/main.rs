@@ -8,14 +8,13 @@ use std::process::ExitCode;
 
 use libtest_mimic::{Arguments, Failed, Trial};
 
-use crate::cases::{CASES, Case};
+use crate::cases::Case;
 use crate::folder::Folder;
 
 fn main() -> ExitCode {
     let arguments = Arguments::from_args();
     let missing = openssl::missing();
-    let trials = CASES
-        .iter()
+    let trials = cases::all()
         .map(|case| {
             let name = match (&missing, in_ci()) {
                 (Some(reason), false) => format!("{} ({reason})", case.name),
