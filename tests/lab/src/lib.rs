@@ -50,5 +50,6 @@ pub use faults::{Effect, Fault};
 pub use federation::{Federation, StartError};
 pub use lab::{Certificate, Cluster, Containers, Lab};
 pub use operations::Docker;
+pub use real::{BareDocker, DockerOf};
 pub use requests::Request;
 pub use spec::{ClusterSpec, Endpoint, Flavour, MemberSpec, Mode, Spec, Timing, Works};

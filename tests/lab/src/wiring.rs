@@ -16,7 +16,7 @@ use tokio::net::TcpStream;
 
 use crate::api::server::ApiServer;
 use crate::certificates::{Leaf, provider};
-use crate::docker::daemon::{Daemon, State};
+use crate::docker::daemon::{Container, Daemon, State};
 use crate::docker::reach::Reach;
 use crate::karmada::controller_manager::ControllerManager;
 use crate::karmada::dial::{self, DialError, Dialer};
@@ -133,6 +133,7 @@ impl Wiring {
                             .address_on(&serving.home)
                             .map(|address| address.to_string()),
                     );
+                    added.extend(names_of_files(container));
                 }
             }
         }
@@ -143,6 +144,24 @@ impl Wiring {
             *lock(&serving.tls) = serve(&wired.api, &names);
         }
     }
+}
+
+/// The names that k3s is told of in files: `tls-san` of `/etc/rancher/k3s/config.yaml` and of what is in `config.yaml.d`.
+fn names_of_files(container: &Container) -> Vec<String> {
+    let mut names = Vec::new();
+    for (path, text) in &container.files {
+        let is_config = path.starts_with("/etc/rancher/k3s/config.yaml");
+        let mut lines = text.lines();
+        while let Some(line) = lines.next().filter(|_| is_config) {
+            if ["tls-san:", "tls-san+:"].contains(&line.trim()) {
+                let items = lines
+                    .by_ref()
+                    .map_while(|line| line.trim().strip_prefix("- "));
+                names.extend(items.map(str::to_owned));
+            }
+        }
+    }
+    names
 }
 
 /// The TLS configuration of an API server whose certificate is valid for `names`.

@@ -11,6 +11,7 @@ use super::attach::Attachment;
 use super::attached;
 use super::daemon::{Container, Daemon};
 use super::failure::Failure;
+use super::files;
 use super::network::Wish;
 use crate::api::request::Query;
 use crate::listener::Service;
@@ -25,7 +26,7 @@ pub(crate) struct DockerApi {
     pub(crate) changed: Box<dyn Fn() + Send + Sync>,
 }
 
-type Reply = Result<Response<Body>, Failure>;
+pub(super) type Reply = Result<Response<Body>, Failure>;
 
 impl Service for DockerApi {
     fn name(&self) -> &str {
@@ -103,6 +104,15 @@ impl DockerApi {
                     }),
                 ))
             }
+            ("GET", ["containers", name, "archive"]) => {
+                files::read(daemon, name, query.value("path").unwrap_or_default())
+            }
+            ("PUT", ["containers", name, "archive"]) => files::write(
+                daemon,
+                name,
+                query.value("path").unwrap_or_default(),
+                &call.body,
+            ),
             ("POST", ["containers", name, verb]) => operate(daemon, name, verb),
             ("GET", ["networks"]) => list_networks(daemon, &query),
             ("POST", ["networks", "create"]) => create_network(daemon, &json_body(call)?),
@@ -379,7 +389,7 @@ fn text<'a>(value: &'a Value, field: &str) -> &'a str {
     value[field].as_str().unwrap_or_default()
 }
 
-fn empty(status: u16) -> Response<Body> {
+pub(super) fn empty(status: u16) -> Response<Body> {
     let mut response = Response::new(wire::full(""));
     *response.status_mut() = http::StatusCode::from_u16(status).unwrap_or_default();
     response

@@ -53,6 +53,8 @@ pub(crate) struct Container {
     pub(crate) created: String,
     pub(crate) started: String,
     pub(crate) restart_policy: String,
+    /// The files that somebody put into it, by absolute path.
+    pub(crate) files: BTreeMap<String, String>,
 }
 
 /// A published port.

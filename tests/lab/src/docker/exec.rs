@@ -2,7 +2,8 @@
 
 use std::net::Ipv4Addr;
 
-use super::daemon::{Container, Daemon, State};
+use super::attach::INTERFACE_NAME;
+use super::daemon::{Container, Daemon, Engine, State};
 use super::failure::Failure;
 use super::reach::Reach;
 
@@ -74,6 +75,15 @@ impl Daemon {
     /// `POST /exec/{id}/start`.
     pub(crate) fn run_exec(&mut self, id: &str) -> Result<(Exec, Ended), Failure> {
         let exec = self.exec(id)?.clone();
+        if let ["rm", "-f", file] = exec
+            .command
+            .iter()
+            .map(String::as_str)
+            .collect::<Vec<_>>()
+            .as_slice()
+        {
+            self.container_mut(&exec.container)?.files.remove(*file);
+        }
         let container = self.container(&exec.container)?;
         let ended = self.run(container, &exec.command);
         for known in self.execs.iter_mut().filter(|known| known.id == id) {
@@ -94,10 +104,12 @@ impl Daemon {
                 let words: Vec<String> = script.split_whitespace().map(str::to_owned).collect();
                 self.run(container, &words)
             }
-            [] | ["true"] => said(""),
+            [] | ["true"] | ["rm", "-f", _] => said(""),
             ["false"] => failed(1, ""),
             ["echo", rest @ ..] => said(&format!("{}\n", rest.join(" "))),
             ["hostname"] => said(&format!("{}\n", container.name)),
+            ["cat", "/proc/net/route"] => said(&self.kernel_routes(container)),
+            ["cat", "/proc/net/tcp", ..] => said(&sockets(container)),
             ["cat", file] => cat(container, file),
             ["nc", rest @ ..] => self.knock_at(container, rest),
             ["ip", rest @ ..] if rest.iter().any(|word| word.starts_with('r')) => {
@@ -174,6 +186,37 @@ impl Daemon {
         text
     }
 
+    /// `/proc/net/route`: numbers in the byte order of most machines.
+    fn kernel_routes(&self, container: &Container) -> String {
+        let mut text =
+            "Iface\tDestination\tGateway \tFlags\tRefCnt\tUse\tMetric\tMask\t\tMTU\tWindow\tIRTT\n"
+                .to_owned();
+        let mut line = |device: &str, [destination, gateway, mask]: [Ipv4Addr; 3]| {
+            let [destination, gateway, mask] = [destination, gateway, mask]
+                .map(|address| format!("{:08X}", u32::from_ne_bytes(address.octets())));
+            text.push_str(&format!(
+                "{device}\t{destination}\t{gateway}\t0001\t0\t0\t0\t{mask}\t0\t0\t0\n"
+            ));
+        };
+        let nothing = Ipv4Addr::UNSPECIFIED;
+        if let Some(home) = self.default_route(&container.name)
+            && let Some(gateway) = self.network(&home).ok().and_then(|network| network.gateway)
+        {
+            line(&self.device(container, &home), [nothing, gateway, nothing]);
+        }
+        for (network, _) in held_by(container) {
+            let subnet = self
+                .network(network)
+                .ok()
+                .and_then(|network| network.subnet);
+            if let Some(subnet) = subnet {
+                let device = self.device(container, network);
+                line(&device, [subnet.network(), nothing, subnet.netmask()]);
+            }
+        }
+        text
+    }
+
     fn addresses(&self, container: &Container) -> String {
         let lines = held_by(container).map(|(network, address)| {
             let prefix = self
@@ -189,13 +232,28 @@ impl Daemon {
         lines.collect()
     }
 
-    /// The interface on a network; where the daemon may choose it, the place of the network among all.
+    /// The interface on a network: its own name where the daemon gives names, else the place of the network among those
+    /// without one, internal ones last.
     fn device(&self, container: &Container, network: &str) -> String {
-        let place = held_by(container)
-            .position(|(name, _)| name == network)
-            .unwrap_or_default();
-        self.interface(&container.name, network)
-            .unwrap_or_else(|| format!("eth{place}"))
+        let named = |network: &str| match self.engine {
+            Engine::V28 => container.endpoints[network]
+                .driver_options
+                .get(INTERFACE_NAME),
+            Engine::V20 | Engine::V26 => None,
+        };
+        if let Some(name) = named(network) {
+            return name.clone();
+        }
+        let mut unnamed: Vec<(bool, &str)> = held_by(container)
+            .filter(|(name, _)| named(name).is_none())
+            .map(|(name, _)| {
+                let internal = self.network(name).is_ok_and(|network| network.internal);
+                (internal, name)
+            })
+            .collect();
+        unnamed.sort_unstable();
+        let place = unnamed.iter().position(|(_, name)| *name == network);
+        format!("eth{}", place.unwrap_or_default())
     }
 }
 
@@ -206,7 +264,21 @@ fn held_by(container: &Container) -> impl Iterator<Item = (&str, Ipv4Addr)> {
         .filter_map(|(network, endpoint)| Some((network.as_str(), endpoint.address?)))
 }
 
+/// `/proc/net/tcp`: the sockets that listen.
+fn sockets(container: &Container) -> String {
+    let mut text = "  sl  local_address rem_address   st tx_queue rx_queue\n".to_owned();
+    for (index, port) in container.serves.keys().enumerate() {
+        text.push_str(&format!(
+            "   {index}: 00000000:{port:04X} 00000000:0000 0A 00000000:00000000\n"
+        ));
+    }
+    text
+}
+
 fn cat(container: &Container, file: &str) -> Ended {
+    if let Some(text) = container.files.get(file) {
+        return said(text);
+    }
     match file {
         "/proc/sys/fs/inotify/max_user_instances" => said("128\n"),
         "/proc/sys/fs/inotify/max_user_watches" => said("192536\n"),

@@ -232,6 +232,7 @@ fn container(name: &str, network: &str, labels: BTreeMap<String, String>) -> Con
         created: now(),
         started: String::new(),
         restart_policy: policy.to_owned(),
+        files: BTreeMap::new(),
     }
 }
 

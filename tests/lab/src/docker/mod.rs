@@ -8,6 +8,7 @@ pub(crate) mod attached;
 pub(crate) mod daemon;
 pub(crate) mod exec;
 pub(crate) mod failure;
+pub(crate) mod files;
 pub(crate) mod fleet;
 pub(crate) mod lifecycle;
 pub(crate) mod network;

@@ -47,6 +47,14 @@ impl Engine {
         self.call(Method::DELETE, path, &Value::Null).await
     }
 
+    /// A `POST` whose answer is text, such as the output of a command at a terminal.
+    pub(super) async fn text(&self, path: &str, body: Bytes) -> Result<String, Failure> {
+        let bytes = self
+            .bytes(Method::POST, path, "application/json", body)
+            .await?;
+        Ok(String::from_utf8_lossy(&bytes).into_owned())
+    }
+
     /// One request; the answer is read to its end.
     pub(super) async fn send(
         &self,
@@ -55,6 +63,17 @@ impl Engine {
         content_type: &str,
         body: Bytes,
     ) -> Result<Value, Failure> {
+        let bytes = self.bytes(method, path, content_type, body).await?;
+        Ok(serde_json::from_slice(&bytes).unwrap_or_default())
+    }
+
+    async fn bytes(
+        &self,
+        method: Method,
+        path: &str,
+        content_type: &str,
+        body: Bytes,
+    ) -> Result<Bytes, Failure> {
         let request = Request::builder()
             .method(method)
             .uri(path)
@@ -75,10 +94,10 @@ impl Engine {
         let (status, bytes) = tokio::time::timeout(DEADLINE, answer)
             .await
             .map_err(|_| broken(format!("no answer to {path} within {DEADLINE:?}")))??;
-        let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         if status < 400 {
-            return Ok(body);
+            return Ok(bytes);
         }
+        let body: Value = serde_json::from_slice(&bytes).unwrap_or_default();
         let text = body["message"].as_str().map_or_else(
             || String::from_utf8_lossy(&bytes).into_owned(),
             str::to_owned,

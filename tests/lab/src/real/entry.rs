@@ -4,6 +4,7 @@ use std::os::unix::process::CommandExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
+use super::bare::DockerOf;
 use super::{node, parts};
 
 /// Does what the first line of a test program's `main` must do for the real backend.
@@ -13,7 +14,9 @@ pub(crate) fn enter() -> Option<ExitCode> {
         return Some(node::main());
     }
     let lists = std::env::args().any(|argument| argument == "--list");
-    if is_inside() || lists || parts::missing().is_some() {
+    let useless =
+        parts::missing().is_some() && DockerOf::ALL.iter().all(|of| of.missing().is_some());
+    if is_inside() || lists || useless {
         return None;
     }
     sweep();
@@ -47,6 +50,11 @@ fn sweep() {
             }
         }
     }
+}
+
+/// Why nothing real can run in this program; `None` = namespaces of its own can be had.
+pub(super) fn obstacle() -> Option<String> {
+    (!is_inside()).then(parts::namespaces).and_then(Result::err)
 }
 
 /// Whether this program runs in namespaces of its own.

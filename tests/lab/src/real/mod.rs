@@ -10,6 +10,7 @@
 
 mod administrator;
 mod api_process;
+mod bare;
 mod container;
 mod custom;
 mod dockerd;
@@ -30,6 +31,8 @@ mod settings;
 mod tokens;
 mod turn;
 mod workloads;
+
+pub use bare::{BareDocker, DockerOf};
 
 pub(crate) use entry::enter;
 pub(crate) use lab::start;

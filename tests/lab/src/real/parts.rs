@@ -18,18 +18,22 @@ pub(crate) fn missing() -> Option<String> {
         .clone()
 }
 
-/// The folder with kube-apiserver, etcd and dockerd.
+/// The folder with kube-apiserver, etcd, dockerd and what goes with them.
 ///
 /// # Errors
 /// What is missing, and how to get it.
 pub(super) fn folder() -> Result<PathBuf, String> {
     static FOLDER: OnceLock<Result<PathBuf, String>> = OnceLock::new();
-    FOLDER
-        .get_or_init(|| {
-            let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.ci/real-parts");
-            said(Command::new(script).arg("--print")).map(PathBuf::from)
-        })
-        .clone()
+    FOLDER.get_or_init(|| with(OF_FEDERATIONS)).clone()
+}
+
+/// The folder of parts, if it has these.
+///
+/// # Errors
+/// What is missing, and how to get it.
+pub(super) fn with(parts: &[&str]) -> Result<PathBuf, String> {
+    let script = concat!(env!("CARGO_MANIFEST_DIR"), "/../../.ci/real-parts");
+    said(Command::new(script).arg("--print").args(parts)).map(PathBuf::from)
 }
 
 /// The file that a link in [`folder`] leads to.
@@ -40,13 +44,23 @@ pub(super) fn part(name: &str) -> Result<PathBuf, String> {
 }
 
 /// Whether namespaces can be made, which takes root outside of most containers.
-fn namespaces() -> Result<(), String> {
+pub(super) fn namespaces() -> Result<(), String> {
     let mut command = Command::new("unshare");
     command
         .args(entry::NAMESPACES)
         .args(["mount", "-t", "tmpfs", "karmada-lab", "/run"]);
     said(&mut command).map(|_| ())
 }
+
+/// What a federation is made of.
+const OF_FEDERATIONS: &[&str] = &[
+    "kube-apiserver",
+    "etcd",
+    "dockerd",
+    "docker",
+    "busybox",
+    "kubectl",
+];
 
 /// What a program says: on stdout when it succeeds, else on stderr.
 fn said(command: &mut Command) -> Result<String, String> {
