@@ -1,5 +1,6 @@
 //! The servers and the daemon that a run talks to, made once from the flags.
 
+mod loaded;
 mod member;
 mod on_behalf;
 mod server;
