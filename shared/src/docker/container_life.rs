@@ -117,11 +117,16 @@ impl Docker {
     /// Removes a file in a running container; one that is not there is no error.
     ///
     /// # Errors
-    /// As [`DockerError`] tells; also when the container does not run.
-    pub async fn remove_file(&self, container: &str, path: &str) -> Result<(), DockerError> {
-        self.output(container, &["rm", "-f", path], READ_WITHIN)
+    /// In words; also when the container does not run, or has no program that removes files.
+    pub async fn remove_file(&self, container: &str, path: &str) -> Result<(), String> {
+        let ended = self
+            .output(container, &["rm", "-f", path], READ_WITHIN)
             .await
-            .map(|_| ())
+            .map_err(|error| error.to_string())?;
+        match ended.code {
+            0 => Ok(()),
+            code => Err(format!("rm -f {path} in the container ended with {code}")),
+        }
     }
 
     /// The same daemon with time for a container that takes its own to stop.

@@ -70,11 +70,13 @@ pub(super) async fn restart(docker: &Docker, restart: &ContainerRestart) -> Step
 /// Writes the file, or removes it.
 pub(super) async fn write(docker: &Docker, file: &ContainerFile) -> StepResult {
     let id = &file.name.container_id;
-    let written = match &file.after {
-        Some(content) => docker.write_file(id, &file.path, content).await,
-        None => docker.remove_file(id, &file.path).await,
+    let Some(content) = &file.after else {
+        return match docker.remove_file(id, &file.path).await {
+            Ok(()) => StepResult::Applied(None),
+            Err(reason) => StepResult::Failed(reason),
+        };
     };
-    match written {
+    match docker.write_file(id, &file.path, content).await {
         Ok(()) => StepResult::Applied(None),
         Err(error) if error.may_have_acted() => StepResult::Failed(error.to_string()),
         Err(error) => StepResult::Refused(error.to_string()),
@@ -124,7 +126,11 @@ fn differences(before: &Inside, now: &Inside) -> Vec<String> {
             .iter()
             .any(|(_, address)| link.subnet.contains(address));
         let found = now.routes.interface_of(link.subnet);
-        if is_dockers && found != Some(link.interface.as_str()) {
+        // Before Docker 28 a connection to a running container takes the next number, and a start counts anew.
+        let may_be_renumbered = |name: &str| name.starts_with("eth") && name != "eth0";
+        let is_same = found == Some(link.interface.as_str())
+            || (may_be_renumbered(&link.interface) && found.is_some_and(may_be_renumbered));
+        if is_dockers && !is_same {
             different.push(format!(
                 "{} is behind {}, and before behind {}",
                 link.subnet,
@@ -163,6 +169,12 @@ mod tests {
     fn a_restart_is_told_by_what_it_changed() {
         let before = seen("172.28.0.11", "mesh0", "eth0");
         assert!(differences(&before, &before).is_empty());
+        let old = seen("172.28.0.11", "eth2", "eth0");
+        assert!(differences(&old, &seen("172.28.0.11", "eth1", "eth0")).is_empty());
+        assert_eq!(
+            differences(&old, &seen("172.28.0.11", "eth0", "eth0")).len(),
+            1
+        );
         let mut without_pods = before.clone();
         without_pods.routes.links.pop();
         assert!(differences(&before, &without_pods).is_empty());
