@@ -38,3 +38,6 @@ pub fn all(view: &View<'_>) -> Vec<Finding> {
     ]
     .concat()
 }
+
+#[cfg(test)]
+mod tests;

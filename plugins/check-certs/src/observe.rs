@@ -12,7 +12,8 @@ use crate::config::{Config, Endpoint};
 use crate::observed::{Observed, Probe, Reading, Server, Source, Target, Way};
 use crate::place::Holder;
 use crate::probe::{self, Asking};
-use crate::sources::{components, control_plane, files, host, in_use, member};
+use crate::sources::components::{self, Inside};
+use crate::sources::{control_plane, files, host, in_use, member};
 
 /// Reads everything that the command line gives access to.
 pub async fn observe(access: &Access, config: &Config) -> Observed {
@@ -40,21 +41,6 @@ async fn servers(
     targets: &mut Vec<Target>,
 ) -> Option<ClusterClient> {
     let mut host_client: Option<ClusterClient> = access.host().cloned();
-    let pod = access.pod_cluster();
-    let inside = pod.is_some();
-    // A job in the host cluster is given the control plane's kubeconfig, and has the host's by being there.
-    if host_client.is_none()
-        && let Some(pod) = pod
-        && access.names_a_server()
-    {
-        match pod {
-            Ok(client) => host_client = Some(client),
-            Err(reason) => observed.sources.push(Source {
-                subject: Subject::new("cluster", "host"),
-                state: Reading::Unreadable(reason),
-            }),
-        }
-    }
     match access.control_plane_if_any() {
         Some(client) => match clusters(client).await {
             Federation::Clusters(clusters) => {
@@ -96,11 +82,11 @@ async fn servers(
             targets.extend(in_use::read(client, Server::Host, &mut observed.inventory));
             host::read(client, access.karmada_namespace(), observed).await;
             if config.probe {
-                let way = match inside {
-                    true => components::Inside::Yes,
-                    false => components::Inside::No,
+                let inside = match is_own_cluster(access, client) {
+                    true => Inside::Yes,
+                    false => Inside::No,
                 };
-                targets.extend(components::targets(client, way, observed).await);
+                targets.extend(components::targets(client, inside, observed).await);
             }
         }
         None => observed.sources.push(Source {
@@ -112,6 +98,14 @@ async fn servers(
         }),
     }
     host_client
+}
+
+/// Whether this process runs in a pod of that cluster.
+fn is_own_cluster(access: &Access, client: &ClusterClient) -> bool {
+    match access.pod_cluster() {
+        Some(Ok(pod)) => pod.server() == client.server(),
+        Some(Err(_)) | None => false,
+    }
 }
 
 async fn of_control_plane(
@@ -142,6 +136,10 @@ async fn of_control_plane(
             });
         }
     }
+    observed.sources.push(Source {
+        subject: Subject::new("control-plane", client.server()),
+        state: Reading::Read,
+    });
     control_plane::read(client, observed).await;
     control_plane::read_members(client, &selected, observed).await;
     for cluster in &selected {

@@ -57,7 +57,7 @@ fn line(view: &View<'_>, row: &Row<'_>, now: Timestamp) -> Line {
     Line {
         subject: row.subject.clone(),
         cells: vec![
-            Some(row.subject.to_string()),
+            Some(row.place()),
             filled(row.title.clone()),
             Some(row.kind.word().to_owned()),
             row.until.map(second),

@@ -64,12 +64,7 @@ impl Kind {
     }
 
     fn of(view: &View<'_>, certificate: &Certificate) -> Kind {
-        let roles = || {
-            view.inventory()
-                .bundles
-                .iter()
-                .filter(|bundle| bundle.certificates.contains(&certificate.fingerprint))
-        };
+        let roles = || view.holding(&certificate.fingerprint).iter();
         let has = |usage| {
             let usages = certificate.extended_usages.iter().flatten();
             usages.into_iter().any(|other| *other == usage)
@@ -190,6 +185,14 @@ impl Row<'_> {
             if finding.severity > Severity::Info && !self.codes.contains(code) {
                 self.codes.push(code.clone());
             }
+        }
+    }
+
+    /// Where it is, as a column shows it: a path, else the subject.
+    pub fn place(&self) -> String {
+        match self.subject.kind.as_str() {
+            "file" => self.subject.name.clone(),
+            _ => self.subject.to_string(),
         }
     }
 

@@ -10,14 +10,14 @@ use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::{CertificateError, RootCertStore};
 
 use crate::certificate::{AlternativeName, Certificate};
+use crate::inventory::Role;
 use crate::view::View;
 
 /// `accepts`, or why it refuses the certificate as that of a server of its own first name, against all authorities that were
 /// found; `None` = it is an authority, or no authority was found to judge it by.
 pub fn of(view: &View<'_>, certificate: &Certificate) -> Option<String> {
-    let is_shown = view.inventory().bundles.iter().any(|bundle| {
-        bundle.role != crate::inventory::Role::Trust
-            && bundle.certificates.first() == Some(&certificate.fingerprint)
+    let is_shown = view.holding(&certificate.fingerprint).iter().any(|bundle| {
+        bundle.role != Role::Trust && bundle.certificates.first() == Some(&certificate.fingerprint)
     });
     if !is_shown {
         return None;

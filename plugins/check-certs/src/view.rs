@@ -1,7 +1,7 @@
 //! An observation as the checks look at it: places, pools and judgements made once. Pure.
 
 use std::cell::OnceCell;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 
 use jiff::Timestamp;
 use karmada_repair::finding::{Finding, Severity, Subject};
@@ -25,13 +25,26 @@ pub struct View<'a> {
     /// Who signed what.
     pub judge: Judge,
     places: BTreeMap<Fingerprint, Vec<Place>>,
+    by_vicinity: HashMap<String, Vec<&'a Bundle>>,
+    by_certificate: HashMap<Fingerprint, Vec<&'a Bundle>>,
     everything: OnceCell<Pool<'a>>,
 }
 
 impl<'a> View<'a> {
     /// The view at a time.
     pub fn new(observed: &'a Observed, config: &'a Config, now: Timestamp) -> View<'a> {
+        let mut by_vicinity: HashMap<String, Vec<&'a Bundle>> = HashMap::new();
+        let mut by_certificate: HashMap<Fingerprint, Vec<&'a Bundle>> = HashMap::new();
+        for bundle in &observed.inventory.bundles {
+            let vicinity = vicinity(&bundle.place.holder);
+            by_vicinity.entry(vicinity).or_default().push(bundle);
+            for fingerprint in &bundle.certificates {
+                by_certificate.entry(*fingerprint).or_default().push(bundle);
+            }
+        }
         View {
+            by_vicinity,
+            by_certificate,
             observed,
             config,
             now,
@@ -77,12 +90,23 @@ impl<'a> View<'a> {
 
     /// The certificates of the bundle at a place.
     pub fn at(&self, place: &Place) -> Vec<&'a Certificate> {
-        self.inventory()
-            .bundles
+        self.beside(&place.holder)
             .iter()
             .filter(|bundle| bundle.place == *place)
             .flat_map(|bundle| self.of(bundle))
             .collect()
+    }
+
+    /// The bundles in the same Secret, or in files of the same folder.
+    pub fn beside(&self, holder: &Holder) -> &[&'a Bundle] {
+        let found = self.by_vicinity.get(&vicinity(holder));
+        found.map_or(&[], Vec::as_slice)
+    }
+
+    /// The bundles that hold a certificate.
+    pub fn holding(&self, fingerprint: &Fingerprint) -> &[&'a Bundle] {
+        let found = self.by_certificate.get(fingerprint);
+        found.map_or(&[], Vec::as_slice)
     }
 
     /// All certificates, with every one trusted that is trusted somewhere, and every root.
@@ -155,12 +179,16 @@ pub fn finding(
 
 /// Whether two holders are one place for a person: the same Secret, or files in one folder.
 pub fn beside(one: &Holder, other: &Holder) -> bool {
-    match (one, other) {
-        (Holder::File(one), Holder::File(other)) => folder(one) == folder(other),
-        _ => one == other,
-    }
+    vicinity(one) == vicinity(other)
 }
 
-fn folder(path: &str) -> &str {
-    path.rsplit_once('/').map_or("", |(folder, _)| folder)
+/// What is one place for a person: a Secret, or the files of one folder.
+fn vicinity(holder: &Holder) -> String {
+    match holder {
+        Holder::File(path) => {
+            let folder = path.rsplit_once('/').map_or("", |(folder, _)| folder);
+            format!("folder/{folder}")
+        }
+        _ => holder.to_string(),
+    }
 }

@@ -4,37 +4,33 @@ use karmada_repair::finding::{Finding, Severity};
 
 use crate::certificate::{Certificate, Purpose};
 use crate::chain::{Judgement, Objection, Pool};
-use crate::inventory::Bundle;
+use crate::inventory::{Bundle, Role};
 use crate::signature::Signed;
-use crate::view::{View, beside};
+use crate::view::View;
 use crate::words::{second, when};
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = Vec::new();
-    for (bundle, leaf) in view.identities() {
-        for finding in of_bundle(view, bundle, leaf) {
-            if !findings.iter().any(|other| other.key == finding.key) {
-                findings.push(finding);
-            }
-        }
-    }
-    findings
+    view.identities()
+        .flat_map(|(bundle, leaf)| of_bundle(view, bundle, leaf))
+        .collect()
 }
 
 fn of_bundle(view: &View<'_>, bundle: &Bundle, leaf: &Certificate) -> Vec<Finding> {
     let purpose = purpose_of(bundle);
     let is_client = purpose == Purpose::Client;
     // The authority in a kubeconfig is the server's; that of its user may be another one.
-    let near = match is_client {
-        true => Vec::new(),
-        false => view.trusted(|other| beside(&other.place.holder, &bundle.place.holder)),
+    let beside = match is_client {
+        true => &[],
+        false => view.beside(&bundle.place.holder),
     };
+    let near: Vec<&Certificate> = beside
+        .iter()
+        .filter(|other| other.role == Role::Trust)
+        .flat_map(|other| view.of(other))
+        .collect();
     let judged = |pool: &Pool<'_>| view.judge.judge(leaf, pool, purpose, view.now);
     if !near.is_empty() {
-        let presented = view.inventory().bundles.iter();
-        let presented = presented
-            .filter(|other| beside(&other.place.holder, &bundle.place.holder))
-            .flat_map(|other| view.of(other));
+        let presented = beside.iter().flat_map(|other| view.of(other));
         let pool = Pool::trusting(near).with(presented);
         let judgement = judged(&pool);
         if judgement.objections.is_empty() {

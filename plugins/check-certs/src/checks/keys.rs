@@ -76,16 +76,20 @@ fn mismatch(view: &View<'_>, at: &KeyAt) -> Option<Finding> {
 /// The certificate that a key is for: the one of the same name in the same place, else the only one there.
 fn partner<'a>(view: &View<'a>, key: &Place) -> Option<(&'a Bundle, &'a Certificate)> {
     let near: Vec<&'a Bundle> = view
-        .inventory()
-        .bundles
+        .beside(&key.holder)
         .iter()
-        .filter(|bundle| bundle.role != Role::Served && beside(&bundle.place.holder, &key.holder))
+        .filter(|bundle| bundle.role != Role::Served)
+        .copied()
         .collect();
     let same_name = near
         .iter()
         .find(|bundle| stem(&bundle.place) == stem(key))
         .copied();
     let bundle = same_name.or_else(|| {
+        // Counting the keys there is worth it only where there is one certificate.
+        if near.len() > MOST_BESIDE_ONE_KEY {
+            return None;
+        }
         let keys = view.inventory().keys.iter();
         let keys_there = keys
             .filter(|other| beside(&other.place.holder, &key.holder))
@@ -129,6 +133,8 @@ fn stem(place: &Place) -> (String, String) {
     }
     (folder.to_owned(), stem)
 }
+
+const MOST_BESIDE_ONE_KEY: usize = 8;
 
 #[cfg(test)]
 mod tests {

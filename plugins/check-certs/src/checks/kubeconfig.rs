@@ -1,5 +1,7 @@
 //! Kubeconfigs: their client certificates against the Secrets, their servers against what is shown. Pure.
 
+use std::collections::HashMap;
+
 use karmada_repair::finding::{Finding, Severity};
 use karmada_repair::part::Part;
 
@@ -15,9 +17,10 @@ use crate::words::second;
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     let mut findings: Vec<Finding> = Vec::new();
+    let newest = newest_by_subject(view);
     for (bundle, certificate) in view.identities() {
         if bundle.place.field.ends_with("client-certificate-data") {
-            findings.extend(replaced(view, &bundle.place, certificate));
+            findings.extend(replaced(&newest, &bundle.place, certificate));
         }
     }
     for context in &view.inventory().contexts {
@@ -30,19 +33,39 @@ pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
     findings
 }
 
+/// A certificate and where it is.
+type Found<'a> = (&'a Certificate, &'a Place);
+
+/// The certificates in Secrets and files outside of kubeconfigs that live longest, by subject.
+fn newest_by_subject<'a>(view: &View<'a>) -> HashMap<&'a [u8], Found<'a>> {
+    let mut newest: HashMap<&'a [u8], Found<'a>> = HashMap::new();
+    for (bundle, certificate) in view.identities() {
+        let place = &bundle.place;
+        if !matches!(place.holder, Holder::Secret { .. } | Holder::File(_))
+            || place.field.ends_with("client-certificate-data")
+        {
+            continue;
+        }
+        let found = newest
+            .entry(certificate.subject_der.as_slice())
+            .or_insert((certificate, place));
+        if certificate.not_after > found.0.not_after {
+            *found = (certificate, place);
+        }
+    }
+    newest
+}
+
 /// A client certificate of which a Secret or file outside of kubeconfigs holds a newer version.
-fn replaced(view: &View<'_>, place: &Place, certificate: &Certificate) -> Option<Finding> {
-    let (newer, at) = view
-        .identities()
-        .filter(|(other, _)| {
-            matches!(other.place.holder, Holder::Secret { .. } | Holder::File(_))
-                && !other.place.field.ends_with("client-certificate-data")
-        })
-        .filter(|(_, other)| {
-            other.subject_der == certificate.subject_der && other.not_after > certificate.not_after
-        })
-        .map(|(bundle, other)| (other, &bundle.place))
-        .max_by_key(|(other, _)| other.not_after)?;
+fn replaced(
+    newest: &HashMap<&[u8], Found<'_>>,
+    place: &Place,
+    certificate: &Certificate,
+) -> Option<Finding> {
+    let (newer, at) = newest.get(certificate.subject_der.as_slice())?;
+    if newer.not_after <= certificate.not_after {
+        return None;
+    }
     let message = format!(
         "the client certificate {:?} here ends at {}; {at} holds a newer one of the same name, valid until {}",
         certificate.title(),

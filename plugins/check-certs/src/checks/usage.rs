@@ -8,20 +8,15 @@ use crate::inventory::{Bundle, Role};
 use crate::view::View;
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
-    let mut findings: Vec<Finding> = Vec::new();
-    for bundle in &view.inventory().bundles {
-        let found = match bundle.role {
+    view.inventory()
+        .bundles
+        .iter()
+        .flat_map(|bundle| match bundle.role {
             Role::Trust => trusted(view, bundle),
             Role::Identity => shown(view, bundle),
             Role::Between | Role::Served => Vec::new(),
-        };
-        for finding in found {
-            if !findings.iter().any(|other| other.key == finding.key) {
-                findings.push(finding);
-            }
-        }
-    }
-    findings
+        })
+        .collect()
 }
 
 fn trusted(view: &View<'_>, bundle: &Bundle) -> Vec<Finding> {

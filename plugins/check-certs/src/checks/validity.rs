@@ -76,12 +76,7 @@ fn lifetime(view: &View<'_>, certificate: &Certificate) -> Option<Finding> {
 
 /// Whether an expired authority is only kept beside its valid successor, as in a bundle of an old and a new one.
 fn is_left_over(view: &View<'_>, certificate: &Certificate) -> bool {
-    let mut holding = view
-        .inventory()
-        .bundles
-        .iter()
-        .filter(|bundle| bundle.certificates.contains(&certificate.fingerprint))
-        .peekable();
+    let mut holding = view.holding(&certificate.fingerprint).iter().peekable();
     holding.peek().is_some()
         && holding.all(|bundle| {
             bundle.role == Role::Trust

@@ -5,7 +5,7 @@ use karmada_repair::finding::{Finding, Severity};
 use crate::inventory::FaultAt;
 use crate::material::{Expectation, Fault};
 use crate::place::Holder;
-use crate::view::{View, beside, finding};
+use crate::view::{View, finding};
 use crate::words::code_of;
 
 pub(super) fn check(view: &View<'_>) -> Vec<Finding> {
@@ -22,11 +22,7 @@ pub(crate) fn concerns_us(view: &View<'_>, at: &FaultAt) -> bool {
     let is_about_nothing = matches!(at.fault, Fault::Unparsable(_) | Fault::Empty);
     at.expectation != Expectation::Key
         || !is_about_nothing
-        || view
-            .inventory()
-            .bundles
-            .iter()
-            .any(|bundle| beside(&bundle.place.holder, &at.place.holder))
+        || !view.beside(&at.place.holder).is_empty()
 }
 
 fn of(at: &FaultAt) -> Finding {
