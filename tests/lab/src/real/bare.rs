@@ -106,6 +106,8 @@ impl BareDocker {
     pub fn launch(&mut self) -> Result<(), String> {
         let _ = std::fs::remove_file(&self.engine.socket);
         let _ = std::fs::remove_file(self.folder.join("pid"));
+        // Part of /run, which a machine that boots finds empty; what a killed daemon left there names processes of another life.
+        let _ = std::fs::remove_dir_all(self.folder.join("exec"));
         let log = || {
             let file = File::options()
                 .create(true)
