@@ -385,7 +385,6 @@ fn of_routes(
     }
     let home = node.owner.home_network.as_deref().and_then(subnet_of);
     if let Some(home) = home
-        && mesh_subnet.is_some()
         && let Some(interface) = routes.interface_of(home)
         && interface != "eth0"
     {

@@ -345,6 +345,34 @@ fn an_eth0_that_moved_is_put_back_by_a_restart() {
     );
 }
 
+/// Another network may have taken it before.
+#[test]
+fn an_eth0_that_moved_is_seen_before_the_node_is_on_the_mesh() {
+    let mut observed = with_mesh(&[(HOST, on_mesh(Some("172.28.0.10"), Some("172.28.0.10")))]);
+    observed.docker.routes.insert(
+        A.to_owned(),
+        Part::Seen(Routes {
+            default_interface: Some("eth1".to_owned()),
+            links: vec![Link {
+                interface: "eth1".to_owned(),
+                subnet: "172.20.0.0/16".parse().expect("a literal subnet"),
+            }],
+        }),
+    );
+    check(
+        &observed,
+        &config(&["cluster-a"]),
+        &[
+            "k3d-cluster-a-server-0 home-interface-elsewhere",
+            "k3d-cluster-a-server-0 not-on-mesh",
+        ],
+        &[
+            "connect container k3d-cluster-a-server-0 to network karmada-mesh at 172.28.0.11 as mesh0",
+            "restart container k3d-cluster-a-server-0",
+        ],
+    );
+}
+
 #[test]
 fn what_cannot_be_read_is_unknown() {
     let mut observed = with_mesh(&[(HOST, on_mesh(Some("172.28.0.10"), Some("172.28.0.10")))]);
