@@ -219,3 +219,6 @@ pub fn hexadecimal(bytes: &[u8]) -> String {
     }
     text
 }
+
+#[cfg(test)]
+mod tests;
