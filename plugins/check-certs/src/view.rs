@@ -109,13 +109,19 @@ impl<'a> View<'a> {
         found.map_or(&[], Vec::as_slice)
     }
 
-    /// All certificates, with every one trusted that is trusted somewhere, and every root.
+    /// All certificates, with every one trusted that is trusted somewhere, and every root that is stored somewhere.
     pub fn everything(&self) -> &Pool<'a> {
         self.everything.get_or_init(|| {
             let trusted = self.trusted(|_| true);
+            // What a server shows is not trusted because it shows it.
+            let stored = |certificate: &&Certificate| {
+                let holding = self.holding(&certificate.fingerprint);
+                holding.iter().any(|bundle| bundle.role != Role::Served)
+            };
             let roots = self
                 .certificates()
-                .filter(|certificate| certificate.is_root());
+                .filter(|certificate| certificate.is_root())
+                .filter(stored);
             Pool::trusting(trusted.into_iter().chain(roots)).with(self.certificates())
         })
     }

@@ -310,3 +310,19 @@ fn a_run_that_looked_at_nothing_is_unknown() {
     assert_eq!(found[0].key.code, "not-examined");
     assert_eq!(found[0].severity, Severity::Unknown);
 }
+
+#[test]
+fn a_server_does_not_vouch_for_itself() {
+    let (stored, shown) = (ca("ca"), ca("self"));
+    let world = |world: World| world.shows("localhost", &shown.pem(), Vec::new()).found();
+    let told = world(World::new().put(&secret("s"), "ca.crt", &stored.pem()));
+    assert!(
+        told.contains(&"endpoint/localhost:5443 error issuer-not-found".to_owned()),
+        "{told:?}"
+    );
+    let known = world(World::new().put(&secret("s"), "ca.crt", &shown.pem()));
+    assert!(
+        !known.iter().any(|found| found.contains("issuer-not-found")),
+        "{known:?}"
+    );
+}
