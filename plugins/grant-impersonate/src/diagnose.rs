@@ -265,17 +265,17 @@ fn of_rights(identity: &Identity, observed: &Observed, config: &Config) -> Optio
         .members
         .iter()
         .filter(|member| member.rights(account) == Some(&Part::Seen(Rights::Nothing)))
+        .filter(|member| match &config.member_role {
+            None => true,
+            Some(role) => has_role(member, account, role),
+        })
         .map(Member::name)
         .collect();
-    if without.is_empty() || config.member_role.is_some() {
+    if without.is_empty() {
         return None;
     }
-    let message = format!(
-        "{account} reaches {}, and may do nothing cluster-wide there: impersonation works, a role in the member is missing",
-        without.join(", ")
-    );
-    let (flag, value) = account.flag();
-    Some(
+    let places = without.join(", ");
+    let about = |message: String| {
         Finding::new(
             PAGE,
             "no-rights-in-member",
@@ -283,6 +283,17 @@ fn of_rights(identity: &Identity, observed: &Observed, config: &Config) -> Optio
             account.subject(),
             message,
         )
+    };
+    if let Some(role) = &config.member_role {
+        return Some(about(format!(
+            "{account} has the role {role:?} in {places}, and may not list pods there cluster-wide: the role gives something else, or nothing"
+        )));
+    }
+    let (flag, value) = account.flag();
+    Some(
+        about(format!(
+            "{account} reaches {places}, and may not list pods there cluster-wide: impersonation works, a role in the member is missing"
+        ))
         .hint(format!(
             "{} {} {flag} {} --member-role view",
             observed.control_plane.own_command,
@@ -290,6 +301,17 @@ fn of_rights(identity: &Identity, observed: &Observed, config: &Config) -> Optio
             shell_word(&value)
         )),
     )
+}
+
+/// Whether Karmada has delivered the role of `--member-role`.
+fn has_role(member: &Member, account: &Account, role: &str) -> bool {
+    let name = member_role::name(account, role);
+    member
+        .role_works
+        .seen()
+        .into_iter()
+        .flatten()
+        .any(|work| work.name == name && work.applied == Applied::Yes)
 }
 
 fn of_member_role(

@@ -27,7 +27,7 @@ use crate::observed::{ControlPlane, Member, Observed};
 use crate::rbac::{Binding, Rbac, Role};
 use crate::whoami;
 
-pub use rights::of as rights_of;
+pub use rights::{are_asked_for as rights_are_asked_for, of as rights_of};
 
 /// Reads who is meant, what is granted, and what comes of it in the members.
 ///

@@ -212,13 +212,13 @@ pub enum Rights {
 }
 
 impl Rights {
-    /// The rights in a few words, as tables show them.
+    /// The rights in a few words, as what follows `may`.
     pub fn words(self) -> &'static str {
         match self {
-            Rights::Nothing => "nothing cluster-wide",
-            Rights::Read => "read",
-            Rights::Write => "write",
-            Rights::Everything => "everything",
+            Rights::Nothing => "not list pods",
+            Rights::Read => "list pods",
+            Rights::Write => "create deployments",
+            Rights::Everything => "do everything",
         }
     }
 }

@@ -70,7 +70,7 @@ fn needs_no_more_rights_than_are_published() {
         .exits(0)
         .reports("role-frozen")
         .reports("user/bob: proven")
-        .reports("may do read");
+        .reports("may list pods");
     assert_eq!(label(lab, "member1"), "true");
     asks(lab, "bob", &["devs"], "member1").exits(0);
     jane(&["--revoke"]).exits(0);

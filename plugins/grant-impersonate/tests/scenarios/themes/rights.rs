@@ -44,7 +44,7 @@ fn binds_a_role_in_members_by_a_work(backend: &Backend) {
     grant(&["--yes"])
         .exits(0)
         .reports("member-role-not-bound")
-        .reports("may do read");
+        .reports("may list pods");
     assert_eq!(bindings(lab), 1);
     grant(&[]).exits(0).reports("Nothing to repair.");
     let control_plane = lab
