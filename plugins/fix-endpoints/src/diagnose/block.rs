@@ -4,7 +4,6 @@ use karmada_repair::docker::membership::Owner;
 use karmada_repair::finding::{Finding, Severity};
 use karmada_repair::text::shell_word;
 
-use crate::diagnose::NOT_ANSWERING;
 use crate::examine::Block;
 use crate::observed::{Member, Observed};
 use crate::route::{NoRoute, revival};
@@ -148,3 +147,6 @@ pub(super) fn by_hand(member: &Member) -> String {
         member.name()
     )
 }
+
+/// The code of an address that was tried from where the control plane dials, in vain.
+pub(super) const NOT_ANSWERING: &str = "address-not-answering";

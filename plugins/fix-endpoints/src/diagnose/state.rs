@@ -1,0 +1,127 @@
+//! Findings about what the controllers and the proxy say of a member. Pure.
+
+use karmada_repair::finding::{Finding, Severity};
+
+use crate::examine::{Block, Examination, Fault, Remedy};
+use crate::observed::{Member, Observed};
+use crate::proxy_answer::ProxyAnswer;
+use crate::route::NoRoute;
+
+/// What the controllers and the proxy say, where the address itself shows no fault.
+pub(super) fn of_state(
+    member: &Member,
+    examination: &Examination<'_>,
+    observed: &Observed,
+    about: &dyn Fn(&str, Severity, String) -> Finding,
+) -> Option<Finding> {
+    let by_fault = examination
+        .fault
+        .as_ref()
+        .is_some_and(|fault| *fault != Fault::FinalSlash);
+    // A member that does not run is not ready for that reason.
+    let by_block = matches!(
+        examination.remedy,
+        Remedy::Blocked(Block::NoRoute(
+            NoRoute::NotRunning(_) | NoRoute::NoNetwork(..)
+        ))
+    );
+    let explained = by_fault || by_block;
+    let kubectl = &observed.control_plane.commands.kubectl;
+    let ready = member.cluster.is_ready();
+    match &member.proxy {
+        _ if explained => None,
+        Some(ProxyAnswer::Unauthorized) if ready => Some(
+            about(
+                "proxy-unauthorized",
+                Severity::Warning,
+                "it is reached, and refuses the impersonator's token (401)".to_owned(),
+            )
+            .hint("kubectl karmada-grant-impersonate repairs access through the proxy"),
+        ),
+        Some(ProxyAnswer::Forbidden { message }) if ready => Some(
+            about(
+                "proxy-forbidden",
+                Severity::Warning,
+                format!("it is reached, and does not let you in through the proxy (403): {message}"),
+            )
+            .hint("kubectl karmada-grant-impersonate repairs access through the proxy"),
+        ),
+        Some(ProxyAnswer::ForbiddenHere { message }) if ready => Some(
+            about(
+                "proxy-not-allowed",
+                Severity::Warning,
+                format!("it is ready; the proxy could not be tried, because the control plane does not let you use it: {message}"),
+            )
+            .hint("kubectl karmada-grant-impersonate repairs access through the proxy"),
+        ),
+        Some(ProxyAnswer::Failed { failure, message }) if ready => Some(
+            about(
+                "proxy-failed",
+                Severity::Error,
+                format!("it is reported ready, but its proxy fails: {}: {message}", failure.words()),
+            )
+            .hint(format!("{kubectl} get --raw {}/readyz shows the answer", proxy_of(member))),
+        ),
+        Some(ProxyAnswer::Ready) | None if ready => None,
+        answer => Some(not_ready(member, answer.as_ref(), kubectl, about)),
+    }
+}
+
+fn not_ready(
+    member: &Member,
+    answer: Option<&ProxyAnswer>,
+    kubectl: &str,
+    about: &dyn Fn(&str, Severity, String) -> Finding,
+) -> Finding {
+    let (state, report) = match member.cluster.ready() {
+        Some(ready) => (
+            format!("Ready={} {}", ready.status, ready.reason),
+            format!("{}: {}", ready.reason, ready.message),
+        ),
+        None => (
+            "no condition".to_owned(),
+            "its state was never reported".to_owned(),
+        ),
+    };
+    let proxy = match answer {
+        None if member.cluster.spec.proxy_url.is_some() => {
+            "; it is dialled through spec.proxyURL".to_owned()
+        }
+        None => String::new(),
+        Some(ProxyAnswer::Failed { failure, message }) => {
+            format!("; through the proxy: {}: {message}", failure.words())
+        }
+        Some(ProxyAnswer::ForbiddenHere { .. }) => {
+            "; you may not try it through the proxy".to_owned()
+        }
+        Some(_) => "; the control plane reaches it through the proxy".to_owned(),
+    };
+    let mut finding = about(
+        NOT_READY,
+        Severity::Error,
+        format!("it is not ready ({report}){proxy}"),
+    )
+    .expected("Ready=True")
+    .actual(state);
+    finding.hint = Some(match answer {
+        Some(answer) if answer.proves_the_address() => {
+            format!(
+                "if its address was changed just now: {kubectl} wait --for=condition=Ready cluster/{} --timeout=120s; \
+                 else see the log of karmada-controller-manager on the host cluster",
+                member.name()
+            )
+        }
+        _ => format!(
+            "{kubectl} get --raw {}/readyz shows how the control plane fails to reach it",
+            proxy_of(member)
+        ),
+    });
+    finding
+}
+
+fn proxy_of(member: &Member) -> String {
+    karmada_repair::karmada::proxy_path(member.name())
+}
+
+/// The code of a member that is not ready, although its address shows no fault.
+pub const NOT_READY: &str = "not-ready";
