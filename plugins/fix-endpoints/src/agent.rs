@@ -1,10 +1,10 @@
 //! Members whose agent dials the control plane (pull mode): explained, never written to. Pure.
 
-use karmada_repair::finding::{Finding, Severity, Subject};
+use karmada_repair::finding::{Finding, Severity};
 use karmada_repair::text::shell_word;
 
 use crate::config::Config;
-use crate::diagnose::PAGE;
+use crate::diagnose::about;
 use crate::observed::{Member, Observed};
 
 /// What is to be said of an agent's member.
@@ -14,20 +14,18 @@ use crate::observed::{Member, Observed};
 /// changed first, after which the agent finds nothing to write.
 pub fn diagnose(member: &Member, observed: &Observed, config: &Config) -> Finding {
     let name = member.name();
-    let about = |code, severity, message: String| {
-        Finding::new(PAGE, code, severity, Subject::cluster(name), message)
-    };
     let is_own_host = member
         .endpoint()
         .is_some_and(|endpoint| endpoint.is_own_host());
     let is_named = config.members.iter().any(|given| given == name);
     if !is_own_host || !is_named {
         let message = "its agent dials the control plane (pull mode); its endpoint is not examined";
-        return about("pull-mode", Severity::Info, message.to_owned());
+        return about(member, "pull-mode", Severity::Info, message.to_owned());
     }
     let shown = member.cluster.spec.api_endpoint.clone().unwrap_or_default();
     let kubectl = &observed.control_plane.commands.kubectl;
     let mut finding = about(
+        member,
         "pull-endpoint-own-host",
         Severity::Warning,
         format!(

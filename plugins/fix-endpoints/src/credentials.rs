@@ -6,13 +6,13 @@
 
 use jiff::Timestamp;
 use karmada_repair::cluster::object::ObjectReference;
-use karmada_repair::finding::{Finding, Severity, Subject};
+use karmada_repair::finding::{Finding, Severity};
 use karmada_repair::part::Part;
 use karmada_repair::plan::{Action, Server, set_value};
 use karmada_repair::text::shell_word;
 use karmada_repair::tls::{ServingCertificate, Verdict};
 
-use crate::diagnose::PAGE;
+use crate::diagnose::about;
 use crate::direct::{Direct, DirectView, Kin};
 use crate::observed::{Member, Observed};
 use crate::proxy_answer::{Failure, ProxyAnswer};
@@ -120,10 +120,6 @@ pub fn judged(certificate: &ServingCertificate, authority: &str, now: Timestamp)
 
 /// What is wrong with the credentials, as far as the member was read or something is missing.
 pub fn diagnose(member: &Member, observed: &Observed, now: Timestamp) -> Vec<Finding> {
-    let about = |code: &str, severity, message: String| {
-        let subject = Subject::cluster(member.name());
-        Finding::new(PAGE, code, severity, subject, message)
-    };
     let own = &observed.control_plane.own_command;
     let name = member.name();
     let renewals = renewals(member, now);
@@ -135,7 +131,7 @@ pub fn diagnose(member: &Member, observed: &Observed, now: Timestamp) -> Vec<Fin
                 Renewal::Token => "the token stored for it is missing or not accepted; the member holds another one",
                 Renewal::Impersonator => "the impersonator's token stored for it is missing or not accepted; the member holds another one",
             };
-            about(renewal.code(), Severity::Error, message.to_owned())
+            about(member, renewal.code(), Severity::Error, message.to_owned())
                 .hint(format!("{own} {} --yes reads it again from the member", shell_word(name)))
         })
         .collect();
@@ -150,7 +146,7 @@ pub fn diagnose(member: &Member, observed: &Observed, now: Timestamp) -> Vec<Fin
         let secret = impersonator_object(member);
         let message = format!("its {secret} {what}, so nobody gets through the proxy");
         findings.push(
-            about("impersonator-missing", Severity::Error, message).hint(copied(
+            about(member, "impersonator-missing", Severity::Error, message).hint(copied(
                 member,
                 observed,
                 Renewal::Impersonator,
@@ -159,13 +155,20 @@ pub fn diagnose(member: &Member, observed: &Observed, now: Timestamp) -> Vec<Fin
     }
     match &member.direct {
         Direct::Refused(why) => findings.push(
-            about("member-context-refused", Severity::Error, why.clone()).hint(format!(
+            about(
+                member,
+                "member-context-refused",
+                Severity::Error,
+                why.clone(),
+            )
+            .hint(format!(
                 "name a context that leads to it: --cluster-context {}=CONTEXT",
                 shell_word(name)
             )),
         ),
         Direct::Unreadable(why) => findings.push(
             about(
+                member,
                 "member-unreadable",
                 Severity::Unknown,
                 format!("it could not be read past the control plane: {why}"),
@@ -175,17 +178,13 @@ pub fn diagnose(member: &Member, observed: &Observed, now: Timestamp) -> Vec<Fin
                 shell_word(name)
             )),
         ),
-        Direct::Seen(view) => findings.extend(of_view(member, view, &about)),
+        Direct::Seen(view) => findings.extend(of_view(member, view)),
         Direct::NotAsked | Direct::NoWay => {}
     }
     findings
 }
 
-fn of_view(
-    member: &Member,
-    view: &DirectView,
-    about: &dyn Fn(&str, Severity, String) -> Finding,
-) -> Vec<Finding> {
+fn of_view(member: &Member, view: &DirectView) -> Vec<Finding> {
     let mut findings = Vec::new();
     let context = shell_word(&view.context);
     let object = account_object(member);
@@ -213,12 +212,13 @@ fn of_view(
         Part::Seen(_) => None,
     };
     if let Some((code, severity, message, hint)) = account {
-        findings.push(about(code, severity, message).hint(hint));
+        findings.push(about(member, code, severity, message).hint(hint));
     }
     if view.kin == Kin::Rebuilt {
         let recorded = member.cluster.spec.id.clone().unwrap_or_default();
         findings.push(
             about(
+                member,
                 CLUSTER_ID_STALE,
                 Severity::Warning,
                 "the UID recorded for it (spec.id) is not that of its namespace kube-system: the member was rebuilt".to_owned(),

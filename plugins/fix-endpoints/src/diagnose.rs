@@ -102,55 +102,48 @@ const SAME_ADDRESS: &str = "same-address";
 /// The page that explains the codes.
 pub const PAGE: &str = "fix-endpoints";
 
+/// A finding about a member.
+pub(crate) fn about(member: &Member, code: &str, severity: Severity, message: String) -> Finding {
+    let subject = Subject::cluster(member.name());
+    Finding::new(PAGE, code, severity, subject, message)
+}
+
 fn of_member(
     member: &Member,
     observed: &Observed,
     config: &Config,
     now: Timestamp,
 ) -> Vec<Finding> {
-    let about = |code: &str, severity, message: String| {
-        Finding::new(
-            PAGE,
-            code,
-            severity,
-            Subject::cluster(member.name()),
-            message,
-        )
-    };
     if member.cluster.metadata.deletion_timestamp.is_some() {
         let message = "it is being deleted, and is not examined".to_owned();
-        return vec![about("being-deleted", Severity::Info, message)];
+        return vec![about(member, "being-deleted", Severity::Info, message)];
     }
     if !member.is_dialled() {
         return vec![agent::diagnose(member, observed, config)];
     }
     let examination = examine(member, observed, config, now);
     let renewals = credentials::renewals(member, now);
-    let mut findings = secret::of_secret(member, observed, &renewals, &about);
+    let mut findings = secret::of_secret(member, observed, &renewals);
     findings.extend(credentials::diagnose(member, observed, now));
     if let Some(fault) = &examination.fault {
-        findings.push(address::of_fault(member, fault, &examination, &about));
+        findings.push(address::of_fault(member, fault, &examination));
     }
     if let Remedy::Blocked(block) = &examination.remedy {
-        findings.extend(block::of_block(member, block, observed, &about));
+        findings.extend(block::of_block(member, block, observed));
         if let Some(why) = doors::all_refused(member, now).filter(|_| block.leaves_the_place_open())
         {
             let message = format!("none of the addresses that it tells of can be dialled: {why}");
-            findings
-                .push(about(NOT_ANSWERING, Severity::Error, message).hint(block::by_hand(member)));
+            findings.push(
+                about(member, NOT_ANSWERING, Severity::Error, message).hint(block::by_hand(member)),
+            );
         }
     }
     if renewals.is_empty() {
-        findings.extend(state::of_state(member, &examination, observed, &about));
+        findings.extend(state::of_state(member, &examination, observed));
     }
-    findings.extend(secret::of_kubeconfig_key(member, &examination, &about));
-    findings.extend(delivery::of_estimator(
-        member,
-        &examination,
-        observed,
-        &about,
-    ));
-    findings.extend(delivery::of_delivery(member, observed, config, &about));
+    findings.extend(secret::of_kubeconfig_key(member, &examination));
+    findings.extend(delivery::of_estimator(member, &examination, observed));
+    findings.extend(delivery::of_delivery(member, observed, config));
     findings
 }
 

@@ -2,6 +2,7 @@
 
 use karmada_repair::finding::{Finding, Severity};
 
+use crate::diagnose::about;
 use crate::endpoint::Endpoint;
 use crate::examine::{Examination, Fault, Remedy};
 use crate::observed::Member;
@@ -23,12 +24,7 @@ pub fn code(fault: &Fault) -> &'static str {
     }
 }
 
-pub(super) fn of_fault(
-    member: &Member,
-    fault: &Fault,
-    examination: &Examination<'_>,
-    about: &dyn Fn(&str, Severity, String) -> Finding,
-) -> Finding {
+pub(super) fn of_fault(member: &Member, fault: &Fault, examination: &Examination<'_>) -> Finding {
     let actual = member.cluster.spec.api_endpoint.clone();
     let shown = actual.clone().unwrap_or_default();
     let severity = match fault {
@@ -66,7 +62,7 @@ pub(super) fn of_fault(
             "its endpoint {shown} ends in a slash, for which the proxy answers 404 to requests for single objects"
         ),
     };
-    let mut finding = about(code(fault), severity, message);
+    let mut finding = about(member, code(fault), severity, message);
     finding.actual = actual;
     finding.expected = match &examination.remedy {
         Remedy::Take(route) => Some(route.endpoint.to_string()),

@@ -4,35 +4,34 @@ use karmada_repair::docker::membership::Owner;
 use karmada_repair::finding::{Finding, Severity};
 use karmada_repair::text::shell_word;
 
+use crate::diagnose::about;
 use crate::examine::Block;
 use crate::observed::{Member, Observed};
 use crate::route::{NoRoute, revival};
 
 /// Why nothing can be done for a member, where no other finding tells.
-pub(super) fn of_block(
-    member: &Member,
-    block: &Block<'_>,
-    observed: &Observed,
-    about: &dyn Fn(&str, Severity, String) -> Finding,
-) -> Option<Finding> {
+pub(super) fn of_block(member: &Member, block: &Block<'_>, observed: &Observed) -> Option<Finding> {
     let docker = &observed.control_plane.commands.docker;
     let by_hand = by_hand(member);
     Some(match block {
         // The daemon has a finding of its own, once.
         Block::NoDocker(_) => return None,
         Block::NoContainer => about(
+            member,
             "container-not-found",
             Severity::Unknown,
             "no container was found for it by its published port, its name or its address".to_owned(),
         )
         .hint(by_hand),
         Block::Ambiguous(candidates) => about(
+            member,
             "container-ambiguous",
             Severity::Error,
             format!("several containers could be this member: {}", candidates.join("; ")),
         )
         .hint(by_hand),
         Block::Unproven(evidence, shown) => about(
+            member,
             "container-unproven",
             Severity::Unknown,
             format!(
@@ -42,6 +41,7 @@ pub(super) fn of_block(
         )
         .hint(by_hand),
         Block::OtherAuthority(evidence) => about(
+            member,
             "authority-mismatch",
             Severity::Error,
             format!(
@@ -52,12 +52,14 @@ pub(super) fn of_block(
         )
         .hint(format!("if it is another cluster, {by_hand}")),
         Block::OutsideValidity(until) => about(
+            member,
             "certificate-outside-validity",
             Severity::Error,
             format!("its serving certificate has expired or is not yet valid by this machine's clock (it ends {until})"),
         )
         .hint("renew it in the member; k3s does so when its server restarts"),
         Block::NoControlPlane(reason) => about(
+            member,
             "control-plane-not-found",
             Severity::Unknown,
             format!("whether the control plane shares a network with it cannot be told: {reason}"),
@@ -69,6 +71,7 @@ pub(super) fn of_block(
                 .map(|server| format!("{} is {}", server.name, server.state))
                 .collect();
             let finding = about(
+                member,
                 "container-not-running",
                 Severity::Error,
                 format!("no server of it runs: {}", states.join(", ")),
@@ -79,6 +82,7 @@ pub(super) fn of_block(
             }
         }
         Block::NoRoute(NoRoute::NoNetwork(server, why)) => about(
+            member,
             "container-without-network",
             Severity::Error,
             format!("its container {} {why}, so no network can be shared with it", server.name),
@@ -90,12 +94,14 @@ pub(super) fn of_block(
             _ => by_hand,
         }),
         Block::NoRoute(NoRoute::CannotJoin(node, why)) => about(
+            member,
             "control-plane-cannot-join",
             Severity::Error,
             format!("the control plane's container {} {why}, so it can join no network", node.name),
         )
         .hint(format!("{docker} inspect {} shows its state", node.name)),
         Block::NoRoute(NoRoute::NotAnswering(endpoint, tried)) => about(
+            member,
             NOT_ANSWERING,
             Severity::Error,
             format!("it would be dialled at {endpoint}, which {}", tried.words()),
@@ -109,6 +115,7 @@ pub(super) fn of_block(
         Block::NoRoute(NoRoute::NotRead { addresses, reason }) => {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
             about(
+                member,
                 "certificate-unreadable",
                 Severity::Unknown,
                 format!(
@@ -125,6 +132,7 @@ pub(super) fn of_block(
                 None => by_hand,
             };
             let mut finding = about(
+                member,
                 "certificate-names-no-address",
                 Severity::Error,
                 format!(

@@ -5,7 +5,7 @@ use karmada_repair::part::Part;
 use karmada_repair::text::shell_word;
 
 use crate::config::{Config, DeliveryCheck};
-use crate::diagnose::wanted_endpoint;
+use crate::diagnose::{about, wanted_endpoint};
 use crate::examine::Examination;
 use crate::observed::{Member, Observed, SecretKubeconfig};
 use crate::secret_kubeconfig;
@@ -14,7 +14,6 @@ pub(super) fn of_estimator(
     member: &Member,
     examination: &Examination<'_>,
     observed: &Observed,
-    about: &dyn Fn(&str, Severity, String) -> Finding,
 ) -> Option<Finding> {
     let secret = observed.host.seen()?.estimators.get(member.name())?;
     let SecretKubeconfig::Kubeconfig { servers, .. } = &secret.kubeconfig else {
@@ -28,7 +27,7 @@ pub(super) fn of_estimator(
         secret.object
     );
     Some(
-        about(ESTIMATOR_STALE, Severity::Warning, message)
+        about(member, ESTIMATOR_STALE, Severity::Warning, message)
             .expected(wanted.to_string())
             .actual(first.clone()),
     )
@@ -38,7 +37,6 @@ pub(super) fn of_delivery(
     member: &Member,
     observed: &Observed,
     config: &Config,
-    about: &dyn Fn(&str, Severity, String) -> Finding,
 ) -> Option<Finding> {
     let since = member.unproven_since()?;
     let severity = match config.delivery {
@@ -58,7 +56,7 @@ pub(super) fn of_delivery(
             observed.control_plane.commands.host
         ),
     };
-    Some(about(DELIVERY_UNPROVEN, severity, message).hint(hint))
+    Some(about(member, DELIVERY_UNPROVEN, severity, message).hint(hint))
 }
 
 /// The code of an estimator's kubeconfig with another address.

@@ -5,7 +5,7 @@ use karmada_repair::part::Part;
 use karmada_repair::text::shell_word;
 
 use crate::credentials::{self, Renewal};
-use crate::diagnose::wanted_endpoint;
+use crate::diagnose::{about, wanted_endpoint};
 use crate::examine::Examination;
 use crate::observed::{Member, MemberSecret, Observed, SecretKubeconfig};
 use crate::secret_kubeconfig;
@@ -14,11 +14,11 @@ pub(super) fn of_secret(
     member: &Member,
     observed: &Observed,
     renewals: &[Renewal],
-    about: &dyn Fn(&str, Severity, String) -> Finding,
 ) -> Vec<Finding> {
     let Some(reference) = &member.cluster.spec.secret_ref else {
         return vec![
             about(
+                member,
                 "secret-not-referenced",
                 Severity::Error,
                 "it names no secret (spec.secretRef), so it was joined only in part".to_owned(),
@@ -41,6 +41,7 @@ pub(super) fn of_secret(
             .into_iter()
             .map(|(code, key)| {
                 about(
+                    member,
                     code,
                     Severity::Error,
                     format!("its secret {secret} has no value for {key:?}"),
@@ -50,6 +51,7 @@ pub(super) fn of_secret(
             .collect(),
         Part::Absent => vec![
             about(
+                member,
                 "secret-missing",
                 Severity::Error,
                 format!("its secret {secret} is not there"),
@@ -58,6 +60,7 @@ pub(super) fn of_secret(
         ],
         Part::Unreadable(reason) => vec![
             about(
+                member,
                 "credentials-unreadable",
                 Severity::Unknown,
                 format!("its secret {secret} cannot be read: {reason}"),
@@ -89,19 +92,17 @@ fn missing_keys(
     missing
 }
 
-pub(super) fn of_kubeconfig_key(
-    member: &Member,
-    examination: &Examination<'_>,
-    about: &dyn Fn(&str, Severity, String) -> Finding,
-) -> Option<Finding> {
+pub(super) fn of_kubeconfig_key(member: &Member, examination: &Examination<'_>) -> Option<Finding> {
     match &member.secret.seen()?.kubeconfig {
         SecretKubeconfig::Absent => None,
         SecretKubeconfig::Empty => Some(about(
+            member,
             KUBECONFIG_KEY_EMPTY,
             Severity::Warning,
             "its secret holds an empty key \"kubeconfig\", which Karmada never reads".to_owned(),
         )),
         SecretKubeconfig::Other => Some(about(
+            member,
             "kubeconfig-key-unreadable",
             Severity::Info,
             "its secret holds a key \"kubeconfig\" that is no kubeconfig; Karmada never reads it"
@@ -113,6 +114,7 @@ pub(super) fn of_kubeconfig_key(
             let first = stale.first()?;
             Some(
                 about(
+                    member,
                     KUBECONFIG_KEY_STALE,
                     Severity::Warning,
                     format!("the kubeconfig in its secret, which Karmada never reads, still has the server {first}"),

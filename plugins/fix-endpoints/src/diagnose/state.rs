@@ -2,6 +2,7 @@
 
 use karmada_repair::finding::{Finding, Severity};
 
+use crate::diagnose::about;
 use crate::examine::{Block, Examination, Fault, Remedy};
 use crate::observed::{Member, Observed};
 use crate::proxy_answer::ProxyAnswer;
@@ -12,7 +13,6 @@ pub(super) fn of_state(
     member: &Member,
     examination: &Examination<'_>,
     observed: &Observed,
-    about: &dyn Fn(&str, Severity, String) -> Finding,
 ) -> Option<Finding> {
     let by_fault = examination
         .fault
@@ -32,6 +32,7 @@ pub(super) fn of_state(
         _ if explained => None,
         Some(ProxyAnswer::Unauthorized) if ready => Some(
             about(
+                member,
                 "proxy-unauthorized",
                 Severity::Warning,
                 "it is reached, and refuses the impersonator's token (401)".to_owned(),
@@ -40,6 +41,7 @@ pub(super) fn of_state(
         ),
         Some(ProxyAnswer::Forbidden { message }) if ready => Some(
             about(
+                member,
                 "proxy-forbidden",
                 Severity::Warning,
                 format!("it is reached, and does not let you in through the proxy (403): {message}"),
@@ -48,6 +50,7 @@ pub(super) fn of_state(
         ),
         Some(ProxyAnswer::ForbiddenHere { message }) if ready => Some(
             about(
+                member,
                 "proxy-not-allowed",
                 Severity::Warning,
                 format!("it is ready; the proxy could not be tried, because the control plane does not let you use it: {message}"),
@@ -56,6 +59,7 @@ pub(super) fn of_state(
         ),
         Some(ProxyAnswer::Failed { failure, message }) if ready => Some(
             about(
+                member,
                 "proxy-failed",
                 Severity::Error,
                 format!("it is reported ready, but its proxy fails: {}: {message}", failure.words()),
@@ -63,16 +67,11 @@ pub(super) fn of_state(
             .hint(format!("{kubectl} get --raw {}/readyz shows the answer", proxy_of(member))),
         ),
         Some(ProxyAnswer::Ready) | None if ready => None,
-        answer => Some(not_ready(member, answer.as_ref(), kubectl, about)),
+        answer => Some(not_ready(member, answer.as_ref(), kubectl)),
     }
 }
 
-fn not_ready(
-    member: &Member,
-    answer: Option<&ProxyAnswer>,
-    kubectl: &str,
-    about: &dyn Fn(&str, Severity, String) -> Finding,
-) -> Finding {
+fn not_ready(member: &Member, answer: Option<&ProxyAnswer>, kubectl: &str) -> Finding {
     let (state, report) = match member.cluster.ready() {
         Some(ready) => (
             format!("Ready={} {}", ready.status, ready.reason),
@@ -97,6 +96,7 @@ fn not_ready(
         Some(_) => "; the control plane reaches it through the proxy".to_owned(),
     };
     let mut finding = about(
+        member,
         NOT_READY,
         Severity::Error,
         format!("it is not ready ({report}){proxy}"),
