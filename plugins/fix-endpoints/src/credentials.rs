@@ -4,19 +4,19 @@
 //! `RegisterClusterInControllerPlane` of Karmada), and never reads them again: not after a CA was rotated, a token
 //! replaced or a member rebuilt.
 
+mod rewrites;
+
 use jiff::Timestamp;
 use karmada_repair::cluster::object::ObjectReference;
-use karmada_repair::finding::{Finding, Severity};
 use karmada_repair::part::Part;
-use karmada_repair::plan::{Action, Server, set_value};
-use karmada_repair::text::shell_word;
 use karmada_repair::tls::{ServingCertificate, Verdict};
 
-use crate::diagnose::about;
-use crate::direct::{Direct, DirectView, Kin};
-use crate::observed::{Member, Observed};
+use crate::direct::DirectView;
+use crate::observed::Member;
 use crate::proxy_answer::{Failure, ProxyAnswer};
 use crate::stored::StoredSecret;
+
+pub use rewrites::{Rewrite, rewrites};
 
 /// A credential that the control plane stores and the member holds in another version.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -118,208 +118,6 @@ pub fn judged(certificate: &ServingCertificate, authority: &str, now: Timestamp)
     certificate.verdict(authority.as_bytes(), name, now)
 }
 
-/// What is wrong with the credentials, as far as the member was read or something is missing.
-pub fn diagnose(member: &Member, observed: &Observed, now: Timestamp) -> Vec<Finding> {
-    let own = &observed.control_plane.own_command;
-    let name = member.name();
-    let renewals = renewals(member, now);
-    let mut findings: Vec<Finding> = renewals
-        .iter()
-        .map(|renewal| {
-            let message = match renewal {
-                Renewal::Authority => "the CA stored for it (caBundle) is not the one that signed what it serves; the member holds another one",
-                Renewal::Token => "the token stored for it is missing or not accepted; the member holds another one",
-                Renewal::Impersonator => "the impersonator's token stored for it is missing or not accepted; the member holds another one",
-            };
-            about(member, renewal.code(), Severity::Error, message.to_owned())
-                .hint(format!("{own} {} --yes reads it again from the member", shell_word(name)))
-        })
-        .collect();
-    let impersonator_misses = match &member.impersonator {
-        Part::Absent => Some("is not there"),
-        Part::Seen(stored) if stored.value("token").is_none() => Some("has no value for \"token\""),
-        Part::Seen(_) | Part::Unreadable(_) => None,
-    };
-    if let Some(what) = impersonator_misses
-        && !renewals.contains(&Renewal::Impersonator)
-    {
-        let secret = impersonator_object(member);
-        let message = format!("its {secret} {what}, so nobody gets through the proxy");
-        findings.push(
-            about(member, "impersonator-missing", Severity::Error, message).hint(copied(
-                member,
-                observed,
-                Renewal::Impersonator,
-            )),
-        );
-    }
-    match &member.direct {
-        Direct::Refused(why) => findings.push(
-            about(
-                member,
-                "member-context-refused",
-                Severity::Error,
-                why.clone(),
-            )
-            .hint(format!(
-                "name a context that leads to it: --cluster-context {}=CONTEXT",
-                shell_word(name)
-            )),
-        ),
-        Direct::Unreadable(why) => findings.push(
-            about(
-                member,
-                "member-unreadable",
-                Severity::Unknown,
-                format!("it could not be read past the control plane: {why}"),
-            )
-            .hint(format!(
-                "name a context that leads to it: --cluster-context {}=CONTEXT",
-                shell_word(name)
-            )),
-        ),
-        Direct::Seen(view) => findings.extend(of_view(member, view)),
-        Direct::NotAsked | Direct::NoWay => {}
-    }
-    findings
-}
-
-fn of_view(member: &Member, view: &DirectView) -> Vec<Finding> {
-    let mut findings = Vec::new();
-    let context = shell_word(&view.context);
-    let object = account_object(member);
-    let account = match &view.account {
-        Part::Absent => Some((
-            "member-account-missing",
-            Severity::Error,
-            format!(
-                "the member has no {object}, so the control plane has no account there: it was rebuilt, or never joined"
-            ),
-            format!(
-                "kubectl --context {context} get serviceaccounts,secrets -n {} shows what is left",
-                namespace(member)
-            ),
-        )),
-        Part::Unreadable(why) => Some((
-            "member-account-unreadable",
-            Severity::Unknown,
-            format!("{object} of the member cannot be read: {why}"),
-            format!(
-                "kubectl --context {context} auth can-i get secrets -n {}",
-                namespace(member)
-            ),
-        )),
-        Part::Seen(_) => None,
-    };
-    if let Some((code, severity, message, hint)) = account {
-        findings.push(about(member, code, severity, message).hint(hint));
-    }
-    if view.kin == Kin::Rebuilt {
-        let recorded = member.cluster.spec.id.clone().unwrap_or_default();
-        findings.push(
-            about(
-                member,
-                CLUSTER_ID_STALE,
-                Severity::Warning,
-                "the UID recorded for it (spec.id) is not that of its namespace kube-system: the member was rebuilt".to_owned(),
-            )
-            .expected(view.uid.clone())
-            .actual(recorded),
-        );
-    }
-    findings
-}
-
-/// A change of the control plane's records, with why it is made and the codes that it cures.
-pub struct Rewrite {
-    /// The patch.
-    pub action: Action,
-    /// Why.
-    pub reason: String,
-    /// The codes of the findings that end with it.
-    pub cures: Vec<&'static str>,
-}
-
-/// The patches that bring what is stored to what the member holds.
-pub fn rewrites(member: &Member, now: Timestamp) -> Vec<Rewrite> {
-    let Some(view) = member.direct.seen() else {
-        return Vec::new();
-    };
-    let renewals = renewals(member, now);
-    let mut rewrites = Vec::new();
-    let changes: Vec<(Renewal, &str, &str)> = renewals
-        .iter()
-        .filter_map(|renewal| {
-            let account = view.account.seen()?;
-            match renewal {
-                Renewal::Authority => Some((*renewal, "caBundle", account.value("ca.crt")?)),
-                Renewal::Token => Some((*renewal, "token", account.value("token")?)),
-                Renewal::Impersonator => None,
-            }
-        })
-        .collect();
-    if let (Some(secret), Some(reference), [_, ..]) = (
-        member.secret.seen(),
-        &member.cluster.spec.secret_ref,
-        changes.as_slice(),
-    ) {
-        let values: Vec<(&str, &str)> = changes
-            .iter()
-            .map(|(_, key, value)| (*key, *value))
-            .collect();
-        rewrites.push(Rewrite {
-            action: of_secret(
-                ObjectReference::secret(reference.namespace.clone(), reference.name.clone()),
-                &secret.stored,
-                &values,
-            ),
-            reason: format!(
-                "{} of the member holds it, read with the context {}",
-                account_object(member),
-                view.context
-            ),
-            cures: changes.iter().map(|(renewal, ..)| renewal.code()).collect(),
-        });
-    }
-    if renewals.contains(&Renewal::Impersonator)
-        && let (Some(stored), Some(token)) = (
-            member.impersonator.seen(),
-            view.impersonator
-                .seen()
-                .and_then(|account| account.value("token")),
-        )
-    {
-        rewrites.push(Rewrite {
-            action: of_secret(impersonator_object(member), stored, &[("token", token)]),
-            reason: format!(
-                "{} of the member holds it, read with the context {}",
-                ObjectReference::secret(namespace(member), IMPERSONATOR),
-                view.context
-            ),
-            cures: vec![Renewal::Impersonator.code()],
-        });
-    }
-    if view.kin == Kin::Rebuilt
-        && let Some(recorded) = &member.cluster.spec.id
-    {
-        let (patch, inverse) = set_value("/spec/id", Some(recorded), 0, &view.uid);
-        rewrites.push(Rewrite {
-            action: Action::PatchObject {
-                server: Server::ControlPlane,
-                object: member.cluster.reference(),
-                patch,
-                inverse,
-            },
-            reason: format!(
-                "the context {}, given for it, leads to its rebuilt successor",
-                view.context
-            ),
-            cures: vec![CLUSTER_ID_STALE],
-        });
-    }
-    rewrites
-}
-
 /// Whether a cluster with another UID than the recorded one is the member, rebuilt: it holds the member's account, and
 /// its CA signed what the containers of the member's name serve.
 pub fn is_rebuilt(
@@ -345,52 +143,7 @@ pub fn impersonator_account_object(member: &Member) -> ObjectReference {
     ObjectReference::secret(namespace(member), IMPERSONATOR)
 }
 
-/// The command that makes a missing secret of the control plane from the member's.
-pub fn copied(member: &Member, observed: &Observed, what: Renewal) -> String {
-    let kubectl = &observed.control_plane.commands.kubectl;
-    let context = match member.direct.seen() {
-        Some(view) => shell_word(&view.context),
-        None => "MEMBER-CONTEXT".to_owned(),
-    };
-    let (from, to, data) = match what {
-        Renewal::Impersonator => (
-            impersonator_account_object(member),
-            impersonator_object(member),
-            r#""token":"{{.data.token}}""#,
-        ),
-        Renewal::Authority | Renewal::Token => (
-            account_object(member),
-            stored_object(member),
-            r#""token":"{{.data.token}}","caBundle":"{{index .data "ca.crt"}}""#,
-        ),
-    };
-    let (namespace, to_namespace) = (
-        from.namespace.unwrap_or_default(),
-        to.namespace.unwrap_or_default(),
-    );
-    let template = format!(
-        r#"{{"apiVersion":"v1","kind":"Secret","metadata":{{"name":"{}","namespace":"{to_namespace}","labels":{{"karmada.io/system":"true"}}}},"data":{{{data}}}}}"#,
-        to.name
-    );
-    format!(
-        "kubectl --context {context} -n {} get secret {} -o go-template={} | {kubectl} create -f -",
-        shell_word(&namespace),
-        shell_word(&from.name),
-        shell_word(&template)
-    )
-}
-
-fn of_secret(object: ObjectReference, stored: &StoredSecret, values: &[(&str, &str)]) -> Action {
-    let (patch, inverse) = stored.replacing(values);
-    Action::PatchObject {
-        server: Server::ControlPlane,
-        object,
-        patch,
-        inverse,
-    }
-}
-
-fn stored_object(member: &Member) -> ObjectReference {
+pub(crate) fn stored_object(member: &Member) -> ObjectReference {
     let name = match &member.cluster.spec.secret_ref {
         Some(reference) => reference.name.clone(),
         None => member.name().to_owned(),
@@ -411,7 +164,7 @@ pub fn impersonator_object(member: &Member) -> ObjectReference {
 }
 
 /// The namespace that was chosen at join (`--cluster-namespace`), the same on both sides.
-fn namespace(member: &Member) -> String {
+pub(crate) fn namespace(member: &Member) -> String {
     match &member.cluster.spec.secret_ref {
         Some(reference) => reference.namespace.clone(),
         None => "karmada-cluster".to_owned(),

@@ -2,6 +2,7 @@
 
 mod address;
 mod block;
+mod credentials;
 mod delivery;
 mod secret;
 mod state;
@@ -14,7 +15,7 @@ use karmada_repair::text::shell_word;
 use crate::agent;
 use crate::collision::collisions;
 use crate::config::Config;
-use crate::credentials;
+use crate::credentials::renewals;
 use crate::diagnose::block::NOT_ANSWERING;
 use crate::doors;
 use crate::examine::{Block, Remedy, examine};
@@ -122,9 +123,9 @@ fn of_member(
         return vec![agent::diagnose(member, observed, config)];
     }
     let examination = examine(member, observed, config, now);
-    let renewals = credentials::renewals(member, now);
+    let renewals = renewals(member, now);
     let mut findings = secret::of_secret(member, observed, &renewals);
-    findings.extend(credentials::diagnose(member, observed, now));
+    findings.extend(credentials::of_credentials(member, observed, now));
     if let Some(fault) = &examination.fault {
         findings.push(address::of_fault(member, fault, &examination));
     }

@@ -4,7 +4,8 @@ use karmada_repair::finding::{Finding, Severity};
 use karmada_repair::part::Part;
 use karmada_repair::text::shell_word;
 
-use crate::credentials::{self, Renewal};
+use crate::credentials::Renewal;
+use crate::diagnose::credentials::copied;
 use crate::diagnose::{about, wanted_endpoint};
 use crate::examine::Examination;
 use crate::observed::{Member, MemberSecret, Observed, SecretKubeconfig};
@@ -56,7 +57,7 @@ pub(super) fn of_secret(
                 Severity::Error,
                 format!("its secret {secret} is not there"),
             )
-            .hint(credentials::copied(member, observed, Renewal::Token)),
+            .hint(copied(member, observed, Renewal::Token)),
         ],
         Part::Unreadable(reason) => vec![
             about(
