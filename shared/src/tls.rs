@@ -16,7 +16,7 @@ use rustls::{CertificateError, ClientConfig, RootCertStore};
 use serde::Serialize;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
-use x509_parser::extensions::GeneralName;
+use x509_parser::extensions::{GeneralName, ParsedExtension};
 use x509_parser::prelude::{FromDer, X509Certificate};
 
 pub(crate) use any_certificate::AnyCertificate;
@@ -117,6 +117,43 @@ impl ServingCertificate {
             },
             Err(other) => Verdict::Inconclusive(other.to_string()),
         }
+    }
+
+    /// Whether both leaves name the same issuer, and the same key of it as far as both tell.
+    pub fn has_issuer_of(&self, other: &ServingCertificate) -> bool {
+        match (self.issuer(), other.issuer()) {
+            (Some((name, key)), Some((other_name, other_key))) => {
+                let same_key = key.is_none() || other_key.is_none() || key == other_key;
+                name == other_name && same_key
+            }
+            _ => false,
+        }
+    }
+
+    /// The issuer's name in DER, and the identifier of its key.
+    fn issuer(&self) -> Option<(Vec<u8>, Option<Vec<u8>>)> {
+        let (_, leaf) = X509Certificate::from_der(self.chain.first()?).ok()?;
+        let key =
+            leaf.extensions()
+                .iter()
+                .find_map(|extension| match extension.parsed_extension() {
+                    ParsedExtension::AuthorityKeyIdentifier(of) => of.key_identifier.clone(),
+                    _ => None,
+                });
+        let key = key.map(|key| key.0.to_vec());
+        Some((leaf.issuer().as_raw().to_vec(), key))
+    }
+
+    /// Reads a chain of certificates in PEM, leaf first.
+    ///
+    /// # Errors
+    /// When there is no leaf, or it cannot be parsed.
+    pub fn from_pem(pem: &[u8]) -> Result<ServingCertificate, HandshakeError> {
+        let chain = CertificateDer::pem_slice_iter(pem)
+            .filter_map(Result::ok)
+            .map(|certificate| certificate.to_vec())
+            .collect();
+        ServingCertificate::from_chain(chain)
     }
 
     /// Reads a chain of certificates in DER, leaf first.
