@@ -5,6 +5,7 @@
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
+use std::pin::pin;
 use std::process::{ExitStatus, Stdio};
 use std::time::Duration;
 
@@ -19,7 +20,8 @@ use tokio::time::timeout;
 use crate::cluster::selection::Selection;
 use crate::error::Explain;
 use crate::exit::Exit;
-use crate::text::shell_word;
+use crate::io;
+use crate::text::{harmless, seconds, shell_word};
 
 /// Why a credential plugin or an auth provider gave no credentials; never with anything it printed.
 #[derive(Debug, thiserror::Error)]
@@ -116,6 +118,10 @@ impl Explain for CredentialPluginError {
             )),
             CredentialPluginError::NotInstalled { install_hint, .. }
             | CredentialPluginError::Failed { install_hint, .. } => install_hint.clone(),
+            CredentialPluginError::TimedOut { .. } => Some(
+                "run it by hand to see what it waits for; --request-timeout=10m gives it longer"
+                    .to_owned(),
+            ),
             _ => None,
         }
     }
@@ -173,16 +179,28 @@ impl CredentialPlugin {
         })
     }
 
-    /// Runs the command once.
+    /// Runs the command once, for as long as `given` says (`--request-timeout`), else for long enough. A wait that a
+    /// person notices is told.
     pub(crate) async fn run(
         &self,
-        deadline: Duration,
+        given: Option<Duration>,
     ) -> Result<PluginCredentials, CredentialPluginError> {
-        let output = timeout(deadline, self.output()).await.map_err(|_| {
-            CredentialPluginError::TimedOut {
-                command: self.command.clone(),
-                after: deadline,
+        let allowed = given.unwrap_or_else(|| self.patience());
+        let mut output = pin!(timeout(allowed, self.output()));
+        let output = match timeout(NOTICED, &mut output).await {
+            Ok(output) => output,
+            Err(_) => {
+                io::say(&format!(
+                    "waiting up to {} for credentials from {}",
+                    seconds(allowed),
+                    harmless(&self.command)
+                ));
+                output.await
             }
+        };
+        let output = output.map_err(|_| CredentialPluginError::TimedOut {
+            command: self.command.clone(),
+            after: allowed,
         })??;
         let credentials = self
             .read(&output)
@@ -191,6 +209,14 @@ impl CredentialPlugin {
                 problem,
             })?;
         Ok(credentials)
+    }
+
+    /// A person may have to log in with a browser; without one, nothing is to be waited for but a server.
+    fn patience(&self) -> Duration {
+        match self.interactive {
+            true => Duration::from_secs(300),
+            false => Duration::from_secs(60),
+        }
     }
 
     #[expect(
@@ -361,6 +387,7 @@ fn status_text(status: ExitStatus) -> String {
     }
 }
 
+const NOTICED: Duration = Duration::from_secs(5);
 const V1: &str = "client.authentication.k8s.io/v1";
 const V1BETA1: &str = "client.authentication.k8s.io/v1beta1";
 const V1ALPHA1: &str = "client.authentication.k8s.io/v1alpha1";

@@ -18,7 +18,7 @@ use crate::cluster::transport::causes;
 pub(crate) struct Sessions {
     config: Config,
     plugin: Option<CredentialPlugin>,
-    plugin_deadline: Duration,
+    request_timeout: Option<Duration>,
     /// What errors call the user.
     pub(crate) user_label: String,
     current: Mutex<Option<Session>>,
@@ -37,7 +37,7 @@ impl Sessions {
     pub(crate) fn new(
         config: Config,
         plugin: Option<CredentialPlugin>,
-        deadline: Option<Duration>,
+        request_timeout: Option<Duration>,
         user_label: String,
     ) -> Result<Sessions, ClusterError> {
         let current = match plugin {
@@ -52,7 +52,7 @@ impl Sessions {
             config,
             plugin,
             user_label,
-            plugin_deadline: deadline.unwrap_or(PLUGIN_DEADLINE),
+            request_timeout,
             current: Mutex::new(current),
         })
     }
@@ -70,7 +70,7 @@ impl Sessions {
         let mut expires = None;
         if let Some(plugin) = &self.plugin {
             let credentials = plugin
-                .run(self.plugin_deadline)
+                .run(self.request_timeout)
                 .await
                 .map_err(Box::new)
                 .map_err(RequestError::Auth)?;
@@ -131,6 +131,3 @@ fn build(config: Config, user_label: &str) -> Result<Client, ClusterError> {
     })?;
     Ok(builder.build())
 }
-
-/// Long enough for a person to log in with a browser.
-const PLUGIN_DEADLINE: Duration = Duration::from_secs(300);
