@@ -27,6 +27,9 @@ pub struct Cluster {
 pub struct Metadata {
     /// The name.
     pub name: String,
+    /// The UID; empty when the server sends none.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub uid: String,
     /// Raised by every change of the spec; 0 when the server sends none (Karmada before v1.6).
     #[serde(default)]
     pub generation: i64,
