@@ -106,7 +106,7 @@ impl Administrator<'_> {
     pub fn set_names<N: Into<String>>(&self, names: impl IntoIterator<Item = N>) {
         let names: Vec<String> = names.into_iter().map(Into::into).collect();
         let wired = self.wired();
-        *lock(&wired.serving.tls) = wiring::serve(&wired.api, &names);
+        wired.present(&wiring::leaf(&wired.api, &names));
         *lock(&wired.serving.names) = names;
     }
 
@@ -119,7 +119,13 @@ impl Administrator<'_> {
     pub fn set_foreign_authority(&self) {
         let wired = self.wired();
         let leaf = Authority::new("another-ca").serving("kube-apiserver", &self.names());
-        *lock(&wired.serving.tls) = wiring::configuration(&leaf);
+        wired.present(&leaf);
+    }
+
+    /// Keeps a certificate of another authority in the files of its containers, as those of another cluster would.
+    pub fn set_foreign_file(&self) {
+        let leaf = Authority::new("another-ca").serving("kube-apiserver", &self.names());
+        *lock(&self.wired().serving.pem) = leaf.certificate_pem;
     }
 
     /// A kubeconfig of its own for some user of this cluster, authenticated by a token.

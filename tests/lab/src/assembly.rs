@@ -132,12 +132,14 @@ impl Parts<'_> {
             recorder: self.recorder.clone(),
             faults: self.faults.clone(),
         };
-        let tls = Arc::new(Mutex::new(wiring::serve(&api, &names)));
+        let leaf = wiring::leaf(&api, &names);
+        let tls = Arc::new(Mutex::new(wiring::configuration(&leaf)));
         let internal = Port::open(self.runtime.handle(), 0, served.clone(), tls.clone())?;
         let published = Port::open(self.runtime.handle(), 0, served, tls.clone())?;
         let port = published.number();
         let serving = Serving {
             tls,
+            pem: Mutex::new(leaf.certificate_pem),
             names: Mutex::new(names),
             nodes: Mutex::new(nodes.into_iter().map(|node| (node, 0)).collect()),
             home: cluster.home_network(),

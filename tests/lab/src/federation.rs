@@ -18,6 +18,7 @@ use crate::docker::api::DockerApi;
 use crate::docker::daemon::Daemon;
 use crate::docker::failure::Failure;
 use crate::faults::{Fault, Faults};
+use crate::karmada::agent::Agents;
 use crate::karmada::controller_manager::{ControllerManager, Surroundings, TICK};
 use crate::karmada::log::Log;
 use crate::karmada::objects::Acting;
@@ -37,6 +38,7 @@ pub struct Federation {
     spec: Spec,
     pub(crate) wiring: Arc<Wiring>,
     manager: Arc<ControllerManager>,
+    agents: Agents,
     recorder: Recorder,
     faults: Faults,
     administrators: BTreeMap<String, Leaf>,
@@ -118,11 +120,19 @@ impl Federation {
             tick: TICK,
         }));
         *lock(&wiring.manager) = Some(manager.clone());
+        let agents = Agents::default();
         let kubelet = Kubelet {
             wiring: wiring.clone(),
             manager: manager.clone(),
             clusters: spec.clusters().cloned().collect(),
             restart: spec.timing.restart,
+            agents: agents.clone(),
+            pulled: spec
+                .members
+                .iter()
+                .filter(|member| member.joined && member.mode == Mode::Pull)
+                .map(|member| (member.name().to_owned(), member.cluster.context()))
+                .collect(),
         };
         let mut reported = Reported::default();
         runtime.wait(async {
@@ -133,6 +143,13 @@ impl Federation {
 
         let docker = DockerApi {
             daemon: wiring.daemon.clone(),
+            certificate: Box::new({
+                let wiring = wiring.clone();
+                move |server| {
+                    let wired = wiring.servers.get(server)?;
+                    Some(lock(&wired.serving.pem).clone())
+                }
+            }),
             changed: Box::new({
                 let wiring = wiring.clone();
                 move || {
@@ -160,6 +177,7 @@ impl Federation {
             spec,
             wiring,
             manager,
+            agents,
             recorder,
             faults,
             administrators,
@@ -314,6 +332,11 @@ impl Federation {
             .wired()
             .api
             .printed("cluster.karmada.io", "clusters")
+    }
+
+    /// How often the agent of a member in pull mode ended, because it may not write its `Cluster`.
+    pub fn agent_crashes(&self, member: &str) -> usize {
+        self.agents.crashes(member)
     }
 
     /// What the controller-manager logged, oldest first.

@@ -7,6 +7,8 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use crate::cluster_contents::{self, Node};
+use crate::federation::CONTROL_PLANE;
+use crate::karmada::agent::Agents;
 use crate::karmada::controller_manager::ControllerManager;
 use crate::karmada::objects::Acting;
 use crate::lock::lock;
@@ -22,6 +24,9 @@ pub(crate) struct Kubelet {
     pub(crate) clusters: Vec<ClusterSpec>,
     /// How long a process takes to come back.
     pub(crate) restart: Duration,
+    pub(crate) agents: Agents,
+    /// The members in pull mode, and the contexts of their clusters.
+    pub(crate) pulled: Vec<(String, String)>,
 }
 
 /// What was reported already.
@@ -61,6 +66,7 @@ impl Kubelet {
         loop {
             self.report_nodes(&mut reported).await;
             self.roll_out(&mut reported).await;
+            self.tend_agents().await;
             tokio::time::sleep(TICK).await;
         }
     }
@@ -103,6 +109,14 @@ impl Kubelet {
     async fn roll_out(&self, reported: &mut Reported) {
         let host = self.acting(&self.clusters[0].context());
         reported.roll_outs.tend(&host, self).await;
+    }
+
+    async fn tend_agents(&self) {
+        for (name, context) in &self.pulled {
+            let control_plane = self.acting(CONTROL_PLANE);
+            let member = self.acting(context);
+            self.agents.tend(name, &member, &control_plane).await;
+        }
     }
 
     fn acting(&self, context: &str) -> Acting {

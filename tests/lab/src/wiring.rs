@@ -52,6 +52,8 @@ pub(crate) struct Wired {
 /// The serving certificate of an API server.
 pub(crate) struct Serving {
     pub(crate) tls: Tls,
+    /// What `tls` presents, in PEM.
+    pub(crate) pem: Mutex<String>,
     pub(crate) names: Mutex<Vec<String>>,
     /// The home network and containers whose addresses the certificate follows, with the starts seen so far.
     pub(crate) nodes: Mutex<Vec<(String, u64)>>,
@@ -141,7 +143,7 @@ impl Wiring {
         added.retain(|address| !names.contains(address));
         if !added.is_empty() && !*lock(&serving.frozen) {
             names.extend(added);
-            *lock(&serving.tls) = serve(&wired.api, &names);
+            wired.present(&leaf(&wired.api, &names));
         }
     }
 }
@@ -164,12 +166,20 @@ fn names_of_files(container: &Container) -> Vec<String> {
     names
 }
 
-/// The TLS configuration of an API server whose certificate is valid for `names`.
-pub(crate) fn serve(api: &ApiServer, names: &[String]) -> Arc<ServerConfig> {
+impl Wired {
+    /// Presents this certificate from now on.
+    pub(crate) fn present(&self, leaf: &Leaf) {
+        *lock(&self.serving.tls) = configuration(leaf);
+        lock(&self.serving.pem).clone_from(&leaf.certificate_pem);
+    }
+}
+
+/// A certificate of an API server that is valid for `names`.
+pub(crate) fn leaf(api: &ApiServer, names: &[String]) -> Leaf {
     // Go prints addresses in the order of the certificate, which k3s sorts.
     let mut names = names.to_vec();
     names.sort();
-    configuration(&api.authority().serving("kube-apiserver", &names))
+    api.authority().serving("kube-apiserver", &names)
 }
 
 /// The TLS configuration that serves this leaf and takes any client certificate.

@@ -9,6 +9,7 @@ use super::kinds::{self, Kind};
 use super::store::{Key, Store};
 use super::workloads;
 use crate::cluster_contents::SYSTEM;
+use crate::karmada::join::AGENT;
 
 /// What the controllers know about their cluster.
 #[derive(Debug, Clone)]
@@ -24,7 +25,9 @@ pub(crate) struct Surroundings {
 impl Surroundings {
     /// Whether somebody else rolls the workload out.
     fn leaves_alone(&self, resource: &str, workload: &Value) -> bool {
-        !self.rolls_out && resource == "deployments" && workload["metadata"]["namespace"] == SYSTEM
+        let metadata = &workload["metadata"];
+        let is_of_karmada = resource == "deployments" && metadata["namespace"] == SYSTEM;
+        is_of_karmada && (!self.rolls_out || metadata["name"] == AGENT)
     }
 }
 

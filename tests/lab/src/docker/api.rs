@@ -7,6 +7,7 @@ use futures::future::{BoxFuture, FutureExt};
 use http::{HeaderValue, Method, Response};
 use serde_json::{Value, json};
 
+use super::archive;
 use super::attach::Attachment;
 use super::attached;
 use super::daemon::{Container, Daemon};
@@ -22,9 +23,14 @@ use crate::wire::{self, Answer, Body, Call};
 /// The daemon's socket.
 pub(crate) struct DockerApi {
     pub(crate) daemon: Arc<Mutex<Daemon>>,
+    /// The serving certificate of an API server by its name, in PEM.
+    pub(crate) certificate: Presented,
     /// Called after every request that may have changed something.
     pub(crate) changed: Box<dyn Fn() + Send + Sync>,
 }
+
+/// What an API server of this name presents, in PEM.
+type Presented = Box<dyn Fn(&str) -> Option<String> + Send + Sync>;
 
 pub(super) type Reply = Result<Response<Body>, Failure>;
 
@@ -70,6 +76,15 @@ impl DockerApi {
                 let container = daemon.container(name)?;
                 Ok(wire::json(200, &daemon.inspect(container)))
             }
+            ("GET", ["containers", name, "archive"]) => {
+                let path = query.value("path").unwrap_or_default();
+                let certificate =
+                    archive::certificate(daemon.container(name)?, path, &*self.certificate);
+                match certificate {
+                    Some(answer) => Ok(answer),
+                    None => files::read(daemon, name, path),
+                }
+            }
             ("POST", ["containers", name, "exec"]) => {
                 let body = json_body(call)?;
                 let words = body["Cmd"]
@@ -103,9 +118,6 @@ impl DockerApi {
                         "ProcessConfig": {"entrypoint": exec.command.first(), "arguments": exec.command.get(1..), "tty": exec.tty},
                     }),
                 ))
-            }
-            ("GET", ["containers", name, "archive"]) => {
-                files::read(daemon, name, query.value("path").unwrap_or_default())
             }
             ("PUT", ["containers", name, "archive"]) => files::write(
                 daemon,

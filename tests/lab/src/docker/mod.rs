@@ -3,6 +3,7 @@
 //! Everything but [`api`] and [`attached`] is pure.
 
 pub(crate) mod api;
+pub(crate) mod archive;
 pub(crate) mod attach;
 pub(crate) mod attached;
 pub(crate) mod daemon;

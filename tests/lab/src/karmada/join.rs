@@ -27,6 +27,9 @@ pub(crate) async fn join(
     control_plane: &dyn Objects,
 ) -> Result<(), Refusal> {
     let credentials = prepare_member(joining, member).await?;
+    if joining.mode == "Pull" {
+        deploy_agent(joining, member).await?;
+    }
     let kube_system = member
         .call(Method::GET, "/api/v1/namespaces/kube-system", Value::Null)
         .await?;
@@ -242,6 +245,36 @@ async fn grant(
         .await
         .map(|_| ())
 }
+
+/// The Deployment of `karmadactl register`.
+async fn deploy_agent(joining: &Joining<'_>, member: &dyn Objects) -> Result<(), Refusal> {
+    let namespace = json!({"metadata": {"name": "karmada-system", "labels": system_labels()}});
+    member
+        .call(Method::POST, "/api/v1/namespaces", namespace)
+        .await?;
+    let labels = json!({"app": AGENT});
+    let container = json!({
+        "name": AGENT, "image": "karmada/karmada-agent:v1.18.2",
+        "command": [
+            "/bin/karmada-agent", "--karmada-kubeconfig=/etc/kubeconfig/karmada-kubeconfig",
+            format!("--cluster-name={}", joining.name), format!("--cluster-api-endpoint={}", joining.endpoint),
+            "--controllers=*", "--cluster-status-update-frequency=10s", "--v=4",
+        ],
+    });
+    let deployment = json!({
+        "metadata": {"name": AGENT, "labels": labels},
+        "spec": {
+            "replicas": 1, "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": {"containers": [container]}},
+        },
+    });
+    let path = "/apis/apps/v1/namespaces/karmada-system/deployments";
+    member.call(Method::POST, path, deployment).await?;
+    Ok(())
+}
+
+/// The name of an agent's Deployment and container.
+pub(crate) const AGENT: &str = "karmada-agent";
 
 async fn register(
     joining: &Joining<'_>,

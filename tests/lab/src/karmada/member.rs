@@ -25,9 +25,16 @@ use crate::api::refusal::Refusal;
 pub(crate) struct Member {
     pub(crate) dialer: Arc<dyn Dialer>,
     pub(crate) endpoint: Url,
+    /// `spec.proxyURL`; nothing in the lab is a proxy that lets anybody through.
+    pub(crate) proxy: Option<Url>,
     pub(crate) trust: Trust,
     pub(crate) token: String,
     pub(crate) timeout: Duration,
+}
+
+/// The proxy of a `Cluster`'s spec.
+pub(crate) fn proxy(spec: &Value) -> Option<Url> {
+    Url::parse(spec["proxyURL"].as_str()?).ok()
 }
 
 impl Member {
@@ -65,6 +72,7 @@ impl Member {
             dialer: surroundings.dialer.clone(),
             endpoint: Url::parse(endpoint)
                 .map_err(|error| format!("parse \"{endpoint}\": {error}"))?,
+            proxy: proxy(spec),
             trust: Trust {
                 authority,
                 insecure,
@@ -106,6 +114,9 @@ impl Member {
         bearer.set_sensitive(true);
         headers.insert(AUTHORIZATION, bearer);
         let answer = async {
+            if let Some(proxy) = &self.proxy {
+                return Err(self.refused_by(proxy).await);
+            }
             let stream = self
                 .dialer
                 .dial(&host, port)
@@ -122,6 +133,19 @@ impl Member {
                 "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
                     .to_owned(),
             ),
+        }
+    }
+
+    /// What Go reports of a proxy that cannot be dialled, or answers something else than CONNECT asks for.
+    async fn refused_by(&self, proxy: &Url) -> String {
+        let host = proxy
+            .host_str()
+            .unwrap_or_default()
+            .trim_matches(['[', ']']);
+        let port = proxy.port_or_known_default().unwrap_or(1080);
+        match self.dialer.dial(host, port).await {
+            Ok(_) => "Bad Request".to_owned(),
+            Err(error) => format!("proxyconnect tcp: {error}"),
         }
     }
 

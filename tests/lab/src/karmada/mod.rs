@@ -1,6 +1,7 @@
 //! What Karmada adds to an API server. Everything here reads and writes objects through [`objects::Objects`] and
 //! dials through [`dial::Dialer`], so that it serves an embedded and a real control plane alike.
 
+pub(crate) mod agent;
 pub(crate) mod controller_manager;
 pub(crate) mod delivery;
 pub(crate) mod dial;

@@ -90,6 +90,7 @@ async fn open(
     Ok(Member {
         dialer,
         endpoint: url,
+        proxy: member::proxy(spec),
         trust: Trust {
             authority,
             insecure,

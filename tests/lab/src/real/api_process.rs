@@ -10,6 +10,7 @@ use tokio::process::{Child, Command};
 
 use super::folder::{FOREIGN, FROZEN, Folder, NAMES, SERVED, WANTED};
 use crate::certificates::{Authority, Leaf};
+use crate::docker::archive::PLACES;
 
 /// One API server of a node.
 pub(super) struct ApiProcess {
@@ -39,6 +40,9 @@ impl ApiProcess {
         }
         let served = folder.number(WANTED);
         sign(&folder, &authority)?;
+        if !is_control_plane {
+            keep_in_place(&folder)?;
+        }
         let process = spawn(&name, port, is_control_plane, &folder)?;
         folder.write(SERVED, &served.to_string())?;
         Ok(Self {
@@ -79,6 +83,9 @@ impl ApiProcess {
         let wanted = self.folder.number(WANTED);
         if wanted != self.served {
             sign(&self.folder, &self.authority)?;
+            if !self.is_control_plane {
+                keep_in_place(&self.folder)?;
+            }
             self.process.kill().await?;
         } else if self.process.try_wait()?.is_none() {
             return Ok(());
@@ -138,6 +145,17 @@ fn sign(folder: &Folder, authority: &Authority) -> io::Result<()> {
     };
     folder.write("serving.crt", &leaf.certificate_pem)?;
     folder.write("serving.key", &leaf.key_pem)
+}
+
+/// Puts the certificate where the tools keep it, too.
+fn keep_in_place(folder: &Folder) -> io::Result<()> {
+    for (place, ..) in PLACES {
+        if let Some(parent) = Path::new(place).parent() {
+            std::fs::create_dir_all(parent)?;
+        }
+        std::fs::copy(folder.file("serving.crt"), place)?;
+    }
+    Ok(())
 }
 
 fn spawn(name: &str, port: u16, is_control_plane: bool, folder: &Folder) -> io::Result<Child> {
