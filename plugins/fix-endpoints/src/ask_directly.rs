@@ -92,7 +92,7 @@ fn of_namesakes<'a>(member: &'a Member, observed: &Observed) -> Vec<&'a ServingC
     )
     .iter()
     .filter(|home| home.is_namesake)
-    .filter_map(|home| member.served_by(home).seen())
+    .filter_map(|home| member.certificate_of(home))
     .collect()
 }
 

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
+use karmada_repair::karmada::{Cluster, SyncMode};
 
 use crate::config::Config;
 use crate::endpoint::Endpoint;
@@ -14,61 +15,69 @@ use crate::observed::{Member, Observed};
 pub struct Collision {
     /// The other member.
     pub other: String,
-    /// Where both would be.
+    /// Where both are, or would be.
     pub place: String,
+    /// Whether a plan leads there; else the control plane dials it there now.
+    pub is_planned: bool,
 }
 
-/// The members whose plan leads where another member is, or is planned to be, by name.
+/// The members that are, or would be, where another member is, by name: all clusters count as others, selected or not.
+///
+/// Of two, the one whose plan leads there is meant; where nothing is planned for either, both.
 pub fn collisions(
     observed: &Observed,
     config: &Config,
     now: Timestamp,
 ) -> BTreeMap<String, Collision> {
-    let places: Vec<(&Member, Place)> = observed
+    let selected: Vec<Place<'_>> = observed
         .members
         .iter()
-        .filter(|member| member.is_dialled())
-        .filter_map(|member| {
-            let place = place(member, &examine(member, observed, config, now))?;
-            Some((member, place))
-        })
+        .filter(|member| config.examines(member))
+        .filter_map(|member| place(member, &examine(member, observed, config, now)))
         .collect();
+    let others: Vec<Place<'_>> = observed.others.iter().filter_map(unexamined).collect();
     let mut collisions = BTreeMap::new();
-    for (member, place) in places.iter().filter(|(_, place)| place.is_planned) {
-        let other = places
+    for place in &selected {
+        let other = selected
             .iter()
-            .find(|(other, there)| other.name() != member.name() && place.is_that_of(there));
-        if let Some((other, _)) = other {
+            .chain(&others)
+            .filter(|other| other.name != place.name)
+            .find(|other| place.is_that_of(other) && (place.is_planned || !other.is_planned));
+        if let Some(other) = other {
             let collision = Collision {
-                other: other.name().to_owned(),
+                other: other.name.to_owned(),
                 place: place.to_string(),
+                is_planned: place.is_planned,
             };
-            collisions.insert(member.name().to_owned(), collision);
+            collisions.insert(place.name.to_owned(), collision);
         }
     }
     collisions
 }
 
 /// Where a member is dialled in the end.
-struct Place {
+struct Place<'a> {
+    name: &'a str,
     endpoint: Endpoint,
+    /// The proxy through which it is dialled: behind two of them, one address is two places.
+    proxy: Option<&'a str>,
     /// The container's ID and name, where it is one.
     container: Option<(String, String)>,
     is_planned: bool,
 }
 
-impl Place {
-    fn is_that_of(&self, other: &Place) -> bool {
+impl Place<'_> {
+    fn is_that_of(&self, other: &Place<'_>) -> bool {
         let same_container = match (&self.container, &other.container) {
             (Some((one, _)), Some((other, _))) => one == other,
             _ => false,
         };
-        self.endpoint.leads_where(&other.endpoint)
+        (self.proxy == other.proxy && self.endpoint.leads_where(&other.endpoint))
             || (same_container && self.endpoint.port() == other.endpoint.port())
     }
 }
 
-impl std::fmt::Display for Place {
+impl std::fmt::Display for Place<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match &self.container {
             Some((_, name)) => write!(f, "port {} of {name}", self.endpoint.port()),
@@ -78,8 +87,11 @@ impl std::fmt::Display for Place {
 }
 
 /// `None` where nobody knows: nothing is planned, and it is not reached.
-fn place(member: &Member, examination: &Examination<'_>) -> Option<Place> {
+fn place<'a>(member: &'a Member, examination: &Examination<'_>) -> Option<Place<'a>> {
+    let proxy = member.cluster.spec.proxy_url.as_deref();
     let planned = |endpoint: &Endpoint| Place {
+        name: member.name(),
+        proxy,
         endpoint: endpoint.clone(),
         container: None,
         is_planned: true,
@@ -91,6 +103,10 @@ fn place(member: &Member, examination: &Examination<'_>) -> Option<Place> {
         }),
         Remedy::Dial(door) => Some(planned(&door.endpoint)),
         Remedy::Write(endpoint) => Some(planned(endpoint)),
+        Remedy::Bypass(endpoint) => Some(Place {
+            proxy: None,
+            ..planned(endpoint)
+        }),
         Remedy::Nothing if member.is_reached() => {
             let endpoint = member.endpoint()?;
             let server = examination
@@ -98,13 +114,28 @@ fn place(member: &Member, examination: &Examination<'_>) -> Option<Place> {
                 .as_ref()
                 .and_then(|home| home.servers.first());
             Some(Place {
+                name: member.name(),
                 endpoint,
+                proxy,
                 container: server.map(|server| (server.id.clone(), server.name.clone())),
                 is_planned: false,
             })
         }
         Remedy::Nothing | Remedy::Blocked(_) => None,
     }
+}
+
+/// Where a cluster is that was not selected, if the controllers reach it there.
+fn unexamined(cluster: &Cluster) -> Option<Place<'_>> {
+    let is_dialled = cluster.spec.sync_mode == SyncMode::Push;
+    let endpoint = cluster.spec.api_endpoint.as_deref()?;
+    (is_dialled && cluster.is_ready()).then_some(Place {
+        name: &cluster.metadata.name,
+        endpoint: Endpoint::parse(endpoint).ok()?,
+        proxy: cluster.spec.proxy_url.as_deref(),
+        container: None,
+        is_planned: false,
+    })
 }
 
 #[cfg(test)]
@@ -208,6 +239,42 @@ mod tests {
             &observed,
             &by_hand(&[("cluster-b", "https://172.20.0.3:6443")]),
             &["error same-address cluster-b"],
+        );
+    }
+
+    #[test]
+    fn members_that_were_not_selected_count_too() {
+        let mut observed = field_report();
+        let mut other = observed.members.remove(0).cluster;
+        other.spec.api_endpoint = Some("https://172.21.0.3:6443".to_owned());
+        other.status.conditions = vec![condition("True", "ClusterReady")];
+        observed.others = vec![other];
+        check(
+            &observed,
+            &Config::default(),
+            &["error same-address cluster-b"],
+        );
+        observed.others[0].spec.proxy_url = Some("http://10.0.0.9:3128".to_owned());
+        check(&observed, &Config::default(), &[]);
+        observed.others[0].spec.proxy_url = None;
+        observed.others[0].status.conditions = Vec::new();
+        check(&observed, &Config::default(), &[]);
+    }
+
+    #[test]
+    fn members_that_are_in_one_place_already_are_found() {
+        let mut observed = field_report();
+        for member in &mut observed.members {
+            member.cluster.spec.api_endpoint = Some("https://192.168.1.20:6443".to_owned());
+            make_ready(member);
+        }
+        check(
+            &observed,
+            &Config::default(),
+            &[
+                "error same-address cluster-a",
+                "error same-address cluster-b",
+            ],
         );
     }
 }

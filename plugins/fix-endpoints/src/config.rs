@@ -7,6 +7,7 @@ use karmada_repair::cli::docker::{DockerChoice, DockerFlags};
 use karmada_repair::error::UsageError;
 
 use crate::endpoint::Endpoint;
+use crate::observed::Member;
 
 /// The plugin's own flags.
 #[derive(Debug, Args)]
@@ -26,6 +27,9 @@ pub struct FixEndpointsArgs {
     /// Do not prove after a repair that workloads are delivered
     #[arg(long)]
     no_delivery_check: bool,
+    /// Dial members at the names of their containers, which stay when addresses change, where the control plane knows them
+    #[arg(long)]
+    by_name: bool,
     /// A container that runs the control plane, instead of those found by the published port; may be repeated
     #[arg(long, value_name = "CONTAINER")]
     control_plane_container: Vec<String>,
@@ -40,6 +44,8 @@ pub struct Config {
     pub members: Vec<String>,
     /// The endpoints given by hand, by member.
     pub endpoints: BTreeMap<String, Endpoint>,
+    /// Whether members are to be dialled at the names of their containers.
+    pub by_name: bool,
     /// The containers that run the control plane; empty = to be found.
     pub control_plane_containers: Vec<String>,
     /// When it is proven that workloads are delivered.
@@ -61,6 +67,16 @@ pub enum DeliveryCheck {
 }
 
 impl Config {
+    /// Whether a member was named, so that it is examined even if its agent dials the control plane.
+    pub fn names(&self, member: &str) -> bool {
+        self.members.iter().any(|name| name == member) || self.endpoints.contains_key(member)
+    }
+
+    /// Whether the endpoint of a member is examined.
+    pub fn examines(&self, member: &Member) -> bool {
+        member.is_dialled() || self.names(member.name())
+    }
+
     /// What the flags mean together.
     ///
     /// # Errors
@@ -72,6 +88,7 @@ impl Config {
             endpoint,
             check_delivery,
             no_delivery_check,
+            by_name,
             control_plane_container,
             docker,
         } = args;
@@ -101,6 +118,7 @@ impl Config {
         Ok(Config {
             members,
             endpoints,
+            by_name,
             control_plane_containers: control_plane_container,
             delivery: match (check_delivery, no_delivery_check) {
                 (true, _) => DeliveryCheck::Always,

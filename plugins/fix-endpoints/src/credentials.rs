@@ -4,6 +4,7 @@
 //! `RegisterClusterInControllerPlane` of Karmada), and never reads them again: not after a CA was rotated, a token
 //! replaced or a member rebuilt.
 
+mod makings;
 mod rewrites;
 
 use jiff::Timestamp;
@@ -16,6 +17,7 @@ use crate::observed::Member;
 use crate::proxy_answer::{Failure, ProxyAnswer};
 use crate::stored::StoredSecret;
 
+pub use makings::{Making, makings};
 pub use rewrites::{Rewrite, rewrites};
 
 /// A credential that the control plane stores and the member holds in another version.
@@ -28,20 +30,6 @@ pub enum Renewal {
     /// `token` of the impersonator's secret.
     Impersonator,
 }
-
-impl Renewal {
-    /// The code of the finding.
-    pub fn code(self) -> &'static str {
-        match self {
-            Renewal::Authority => "credentials-ca-stale",
-            Renewal::Token => "credentials-token-stale",
-            Renewal::Impersonator => "credentials-impersonator-stale",
-        }
-    }
-}
-
-/// The code of a recorded UID that is not the member's.
-pub const CLUSTER_ID_STALE: &str = "cluster-id-stale";
 
 /// Whether something speaks against the credentials that the control plane stores, so that the member is to be asked.
 pub fn are_doubtful(member: &Member) -> bool {
@@ -61,7 +49,11 @@ pub fn are_doubtful(member: &Member) -> bool {
         Some(answer) => answer.proves_the_address() && !member.cluster.is_ready(),
         None => false,
     };
-    missing_here || missing_there || refused
+    let is_absent =
+        matches!(member.secret, Part::Absent) || matches!(member.impersonator, Part::Absent);
+    let spec = &member.cluster.spec;
+    let is_unnamed = spec.secret_ref.is_none() || spec.impersonator_secret_ref.is_none();
+    missing_here || missing_there || refused || is_absent || is_unnamed
 }
 
 /// What is to be read again from the member; nothing when it was not read, or when nothing speaks against what is stored.
@@ -101,7 +93,9 @@ pub fn renewals(member: &Member, now: Timestamp) -> Vec<Renewal> {
 
 /// The CA certificates that the control plane trusts for the member once the plan is done, in PEM.
 pub fn authority(member: &Member, now: Timestamp) -> Option<String> {
-    if renewals(member, now).contains(&Renewal::Authority) {
+    let is_new = renewals(member, now).contains(&Renewal::Authority)
+        || makings(member, now).contains(&Making::Secret);
+    if is_new {
         return member.direct.seen()?.account.seen()?.text("ca.crt");
     }
     member.secret.seen()?.ca_bundle.clone()
@@ -194,8 +188,9 @@ fn authority_is_refuted(member: &Member, stored: Option<&str>, now: Timestamp) -
         .unwrap_or_default();
     // A container counts only when it is the member beyond doubt: what it serves is signed by the member's own CA.
     let by_container = member.served.values().filter_map(Part::seen).any(|served| {
-        judged(served, stored, now) == Verdict::UnknownAuthority
-            && judged(served, &new, now) != Verdict::UnknownAuthority
+        let certificate = &served.certificate;
+        judged(certificate, stored, now) == Verdict::UnknownAuthority
+            && judged(certificate, &new, now) != Verdict::UnknownAuthority
     });
     let by_own_server = view
         .and_then(|view| view.served.seen())

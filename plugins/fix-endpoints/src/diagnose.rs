@@ -1,6 +1,7 @@
 //! From an observation to findings. Pure.
 
 mod address;
+mod agent;
 mod block;
 mod credentials;
 mod delivery;
@@ -12,16 +13,20 @@ use karmada_repair::finding::{Finding, Severity, Subject};
 use karmada_repair::part::Part;
 use karmada_repair::text::shell_word;
 
-use crate::agent;
 use crate::collision::collisions;
 use crate::config::Config;
-use crate::credentials::renewals;
+use crate::credentials::{Making, makings, renewals};
 use crate::diagnose::block::NOT_ANSWERING;
 use crate::doors;
 use crate::examine::{Block, Remedy, examine};
 use crate::observed::{Member, Observed};
 
 pub use address::{code, wanted_endpoint};
+pub use agent::AGENT_FLAG_STALE;
+pub use credentials::{
+    CLUSTER_ID_STALE, IMPERSONATOR_MISSING, IMPERSONATOR_NOT_REFERENCED, SECRET_MISSING,
+    SECRET_NOT_REFERENCED,
+};
 pub use delivery::{DELIVERY_UNPROVEN, ESTIMATOR_STALE};
 pub use secret::{KUBECONFIG_KEY_EMPTY, KUBECONFIG_KEY_STALE};
 pub use state::NOT_READY;
@@ -35,10 +40,16 @@ pub fn diagnose(observed: &Observed, config: &Config, now: Timestamp) -> Vec<Fin
         .collect();
     let own = &observed.control_plane.own_command;
     for (name, collision) in collisions(observed, config, now) {
-        let message = format!(
-            "it would be dialled at {}, and so would {}; two members cannot be one cluster",
-            collision.place, collision.other
-        );
+        let message = match collision.is_planned {
+            true => format!(
+                "it would be dialled at {}, and so would {}; two members cannot be one cluster",
+                collision.place, collision.other
+            ),
+            false => format!(
+                "it is dialled at {}, and so is {}; two members cannot be one cluster",
+                collision.place, collision.other
+            ),
+        };
         let subject = Subject::cluster(name.clone());
         findings.push(
             Finding::new(PAGE, SAME_ADDRESS, Severity::Error, subject, message).hint(format!(
@@ -88,12 +99,19 @@ pub fn diagnose(observed: &Observed, config: &Config, now: Timestamp) -> Vec<Fin
 
 /// Whether these findings keep a member from being proven whatever its address is, or show that it is taken for another
 /// one, so that it is left alone.
-pub fn rules_out_proof(findings: &[Finding], cluster: &str) -> bool {
-    let subject = Subject::cluster(cluster);
+pub fn rules_out_proof(findings: &[Finding], member: &Member, now: Timestamp) -> bool {
+    let subject = Subject::cluster(member.name());
+    let makings = makings(member, now);
+    let is_made = |code: &str| match code {
+        SECRET_MISSING => makings.contains(&Making::Secret),
+        SECRET_NOT_REFERENCED => makings.contains(&Making::SecretReference),
+        _ => false,
+    };
     findings.iter().any(|finding| {
+        let code = finding.key.code.as_str();
         finding.key.subject == subject
             && finding.severity >= Severity::Unknown
-            && (finding.key.code.starts_with("secret-") || finding.key.code == SAME_ADDRESS)
+            && (code == SAME_ADDRESS || (code.starts_with("secret-") && !is_made(code)))
     })
 }
 
@@ -120,14 +138,18 @@ fn of_member(
         return vec![about(member, "being-deleted", Severity::Info, message)];
     }
     if !member.is_dialled() {
-        return vec![agent::diagnose(member, observed, config)];
+        return agent::of_agent(member, observed, config, now);
     }
     let examination = examine(member, observed, config, now);
     let renewals = renewals(member, now);
-    let mut findings = secret::of_secret(member, observed, &renewals);
+    let mut findings = secret::of_secret(member, observed, &renewals, &makings(member, now));
     findings.extend(credentials::of_credentials(member, observed, now));
     if let Some(fault) = &examination.fault {
         findings.push(address::of_fault(member, fault, &examination));
+    }
+    if let Some(why) = &examination.unnamed {
+        let message = format!("it is not dialled by the name of its container: {why}");
+        findings.push(about(member, "name-not-usable", Severity::Warning, message));
     }
     if let Remedy::Blocked(block) = &examination.remedy {
         findings.extend(block::of_block(member, block, observed));
@@ -143,7 +165,7 @@ fn of_member(
         findings.extend(state::of_state(member, &examination, observed));
     }
     findings.extend(secret::of_kubeconfig_key(member, &examination));
-    findings.extend(delivery::of_estimator(member, &examination, observed));
+    findings.extend(delivery::of_estimator(member, &examination, observed, now));
     findings.extend(delivery::of_delivery(member, observed, config));
     findings
 }

@@ -89,7 +89,9 @@ pub fn doors(server: &str, service: &Value, nodes: &Value) -> Vec<Door> {
 pub fn choice(member: &Member, now: Timestamp) -> Option<&Door> {
     let usable: Vec<&Door> = usable(member, now).collect();
     let reach = |door: &Door| member.tried_at(&door.endpoint).map(|tried| &tried.reach);
-    let open = usable.iter().find(|door| reach(door) == Some(&Reach::Open));
+    let open = usable
+        .iter()
+        .find(|door| reach(door).is_some_and(Reach::proves));
     let is_given = member.direct.seen().is_some_and(|view| view.is_given);
     let untried = || {
         usable

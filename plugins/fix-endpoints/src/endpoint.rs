@@ -75,6 +75,27 @@ impl Endpoint {
             .expect("an address and a port make a URL")
     }
 
+    /// The server of a proxy (`spec.proxyURL`: `http`, `https` or `socks5`), as a place to dial; `None` = the text cannot be
+    /// read.
+    pub fn proxy(text: &str) -> Option<Endpoint> {
+        let url = Url::parse(text).ok()?;
+        let usual = match url.scheme() {
+            "http" => 80,
+            "https" => 443,
+            "socks5" => 1080,
+            _ => return None,
+        };
+        // Hosts of schemes that the URL standard does not know are not taken apart.
+        let host = url.host_str()?;
+        Endpoint::parse(&format!("http://{host}:{}", url.port().unwrap_or(usual))).ok()
+    }
+
+    /// The endpoint at a name and a port; `None` = it is no name of a host.
+    pub fn named(name: &str, port: u16) -> Option<Endpoint> {
+        let endpoint = Endpoint::parse(&format!("https://{name}:{port}")).ok()?;
+        (endpoint.host == name && endpoint.address.is_none()).then_some(endpoint)
+    }
+
     /// The host without brackets: a name or an address.
     pub fn host(&self) -> &str {
         &self.host

@@ -7,11 +7,12 @@ use karmada_repair::docker::model::Container;
 use karmada_repair::part::Part;
 use karmada_repair::tls::Verdict;
 
+use crate::bypass;
 use crate::config::Config;
 use crate::doors::{self, Door};
 use crate::endpoint::{Endpoint, EndpointError};
 use crate::identity::{Identity, identify, judgement};
-use crate::observed::{DockerSeen, Member, Observed};
+use crate::observed::{DockerSeen, Member, Observed, Source};
 use crate::place::{self, Evidence, Home};
 use crate::proxy_answer::{Failure, ProxyAnswer};
 use crate::route::{self, NoRoute, Route, Surroundings};
@@ -25,6 +26,8 @@ pub struct Examination<'a> {
     pub remedy: Remedy<'a>,
     /// Where the member runs, when that is known.
     pub home: Option<Home<'a>>,
+    /// Why the name that was asked for (`--by-name`) is not taken; `None` = it is, or none was asked for.
+    pub unnamed: Option<String>,
 }
 
 /// What is wrong with an endpoint.
@@ -52,6 +55,10 @@ pub enum Fault {
     FinalSlash,
     /// The control plane fails to reach it there, and the member tells of another address.
     Unreached,
+    /// It is an address where a name was asked for (`--by-name`).
+    NotByName,
+    /// The proxy of `spec.proxyURL` does not let the control plane through, and the endpoint answers without it.
+    ProxyInTheWay,
 }
 
 /// What can be done about a fault.
@@ -65,6 +72,8 @@ pub enum Remedy<'a> {
     Dial(&'a Door),
     /// Take the endpoint given with `--endpoint`, or the same one better written.
     Write(Endpoint),
+    /// Dial the endpoint in use without the proxy.
+    Bypass(Endpoint),
     /// Nothing can be done from here.
     Blocked(Block<'a>),
 }
@@ -90,14 +99,14 @@ pub enum Block<'a> {
     NoRoute(NoRoute<'a>),
 }
 
-/// Examines one member; members of agents have no fault here.
+/// Examines one member; of members with agents only those that were named.
 pub fn examine<'a>(
     member: &'a Member,
     observed: &'a Observed,
     config: &Config,
     now: Timestamp,
 ) -> Examination<'a> {
-    if !member.is_dialled() {
+    if !config.examines(member) {
         return Examination::healthy();
     }
     let current = current(member);
@@ -105,8 +114,8 @@ pub fn examine<'a>(
         return as_given(member, current, given);
     }
     // A proxy dials for the control plane: what Docker shows says nothing about its way.
-    if member.cluster.spec.proxy_url.is_some() && current.is_ok() {
-        return Examination::healthy();
+    if let (Some(_), Ok(endpoint)) = (&member.cluster.spec.proxy_url, &current) {
+        return behind_a_proxy(member, endpoint);
     }
     let by_itself = match &current {
         Err(fault) => Some(fault.clone()),
@@ -169,6 +178,7 @@ impl<'a> Case<'a> {
             fault: self.by_itself.clone(),
             remedy: Remedy::Blocked(block),
             home,
+            unnamed: None,
         }
     }
 
@@ -182,7 +192,10 @@ impl<'a> Case<'a> {
         let fails = match &self.member.proxy {
             Some(answer @ ProxyAnswer::Failed { failure, .. }) => {
                 answer.refutes_the_address()
-                    && !matches!(failure, Failure::TlsAuthority | Failure::TlsValidity)
+                    && !matches!(
+                        failure,
+                        Failure::TlsAuthority | Failure::TlsValidity | Failure::ProxyServer
+                    )
             }
             _ => false,
         };
@@ -194,6 +207,7 @@ impl<'a> Case<'a> {
             fault: Some(fault),
             remedy: Remedy::Dial(door),
             home: None,
+            unnamed: None,
         })
     }
 
@@ -206,6 +220,7 @@ impl<'a> Case<'a> {
                 fault: Some(Fault::FinalSlash),
                 remedy: Remedy::Write(endpoint.clone()),
                 home,
+                unnamed: None,
             },
             _ => Examination {
                 home,
@@ -227,7 +242,7 @@ impl<'a> Case<'a> {
             return self.settled(Some(home));
         }
         if judgement(self.member, &home, now) == Some(Verdict::OutsideValidity) {
-            let certificate = self.member.served_by(&home).seen();
+            let certificate = self.member.certificate_of(&home);
             let until = certificate.map_or(now, |certificate| certificate.not_after);
             return self.blocked(Block::OutsideValidity(until), Some(home));
         }
@@ -238,7 +253,9 @@ impl<'a> Case<'a> {
             control_plane: control_plane.as_deref().unwrap_or_default(),
             certificate: self.member.served_by(&home),
             insecure: self.member.cluster.spec.insecure_skip_tls_verification,
+            by_name: config.by_name,
             tried: &self.member.tried,
+            unknown: self.current.as_ref().filter(|_| self.is_unknown_name()),
         };
         let best = route::best(&home, self.current.as_ref(), around);
         if let Err(why @ NoRoute::NotRunning(_)) = best {
@@ -247,12 +264,23 @@ impl<'a> Case<'a> {
         let fault = self
             .by_itself
             .clone()
-            .or_else(|| self.fault_on_docker(&home, around));
+            .or_else(|| self.fault_on_docker(&home, around))
+            .or_else(|| self.fault_by_name(best.as_ref().ok()?));
+        let unnamed = if config.by_name {
+            route::unnamed(&home, around)
+        } else {
+            None
+        };
         let remedy = match (&fault, best, &control_plane) {
             (None, _, Err(reason)) if !reached => {
                 Remedy::Blocked(Block::NoControlPlane(reason.clone()))
             }
-            (None, _, _) => return self.settled(Some(home)),
+            (None, _, _) => {
+                return Examination {
+                    unnamed,
+                    ..self.settled(Some(home))
+                };
+            }
             (Some(_), Err(why), _) => Remedy::Blocked(Block::NoRoute(why)),
             (Some(_), Ok(_), Err(reason)) => Remedy::Blocked(Block::NoControlPlane(reason.clone())),
             (Some(_), Ok(route), Ok(_)) => Remedy::Take(route),
@@ -261,7 +289,25 @@ impl<'a> Case<'a> {
             fault,
             remedy,
             home: Some(home),
+            unnamed,
         }
+    }
+
+    /// A name was asked for, there is a way by name, and an address is in use.
+    fn fault_by_name(&self, best: &Route<'_>) -> Option<Fault> {
+        let is_named = best.endpoint.address().is_none();
+        let current = self.current.as_ref()?;
+        (is_named && current.address().is_some()).then_some(Fault::NotByName)
+    }
+
+    fn is_unknown_name(&self) -> bool {
+        matches!(
+            &self.member.proxy,
+            Some(ProxyAnswer::Failed {
+                failure: Failure::Dns,
+                ..
+            })
+        )
     }
 
     /// Whether the address in use is one of a Docker network; a load balancer's, say, is a way of its own.
@@ -306,7 +352,12 @@ impl<'a> Case<'a> {
             return Some(Fault::WrongPort(home.api_port));
         }
         let certified = match around.certificate {
-            Part::Seen(certificate) => around.insecure || certificate.covers(endpoint.host()),
+            Part::Seen(served) => {
+                // What is presented may name more than the file does.
+                let names_more =
+                    matches!(served.source, Source::File(_)) && self.member.is_reached();
+                around.insecure || names_more || served.certificate.covers(endpoint.host())
+            }
             Part::Absent | Part::Unreadable(_) => true,
         };
         if !certified {
@@ -325,11 +376,10 @@ impl<'a> Case<'a> {
 
     /// A name is right or wrong for whoever resolves it: the control plane's own attempt tells.
     fn fault_of_name(&self) -> Option<Fault> {
+        if self.is_unknown_name() {
+            return Some(Fault::UnknownName);
+        }
         match &self.member.proxy {
-            Some(ProxyAnswer::Failed {
-                failure: Failure::Dns,
-                ..
-            }) => Some(Fault::UnknownName),
             Some(ProxyAnswer::Failed {
                 failure: Failure::TlsName,
                 ..
@@ -355,6 +405,7 @@ impl Examination<'_> {
             fault: None,
             remedy: Remedy::Nothing,
             home: None,
+            unnamed: None,
         }
     }
 }
@@ -426,6 +477,24 @@ pub fn control_plane<'a>(
     )
 }
 
+/// A member behind a proxy: at fault is the proxy alone, where the endpoint answers without it.
+fn behind_a_proxy<'a>(member: &Member, endpoint: &Endpoint) -> Examination<'a> {
+    let confidential = member
+        .cluster
+        .spec
+        .proxy_url
+        .as_deref()
+        .is_some_and(bypass::is_confidential);
+    if confidential || !bypass::fails(member) || !bypass::answers_directly(member, endpoint) {
+        return Examination::healthy();
+    }
+    Examination {
+        fault: Some(Fault::ProxyInTheWay),
+        remedy: Remedy::Bypass(endpoint.clone()),
+        ..Examination::healthy()
+    }
+}
+
 fn as_given<'a>(
     member: &Member,
     current: Result<Endpoint, Fault>,
@@ -448,6 +517,7 @@ fn as_given<'a>(
             Remedy::Write(given.clone())
         },
         home: None,
+        unnamed: None,
     }
 }
 

@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD;
 use jiff::Timestamp;
 use json_patch::PatchOperation;
+use karmada_repair::cluster::object::ObjectReference;
 use karmada_repair::docker::model::{
     Attachment, Container, ContainerState, Labels, Network, PublishedPort, Subnet,
 };
@@ -14,15 +15,16 @@ use karmada_repair::karmada::{
     Cluster, ClusterSpec, ClusterStatus, Condition, Metadata, SecretReference, SyncMode,
 };
 use karmada_repair::part::Part;
-use karmada_repair::plan::{Action, Commands, Plan, touches, unmet_precondition};
+use karmada_repair::plan::{Action, Commands, Plan, Server, touches, unmet_precondition};
 use karmada_repair::tls::ServingCertificate;
 use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, IsCa, KeyPair};
 use serde_json::{Value, json};
 
+use crate::agent::Agent;
 use crate::config::Config;
 use crate::direct::Direct;
 use crate::observe;
-use crate::observed::{ControlPlane, DockerSeen, Member, Observed, SecretKubeconfig};
+use crate::observed::{ControlPlane, DockerSeen, Member, Observed, SecretKubeconfig, Served};
 use crate::stored::StoredSecret;
 
 pub(crate) const HOST: &str = "k3d-karmada-host-server-0";
@@ -43,10 +45,9 @@ pub(crate) fn served(names: &[&str]) -> (ServingCertificate, String) {
     let issuer = CertifiedIssuer::self_signed(params, key).expect("an authority signs itself");
     let names: Vec<String> = names.iter().map(|name| (*name).to_owned()).collect();
     let key = KeyPair::generate().expect("the provider makes keys");
-    let leaf = CertificateParams::new(names)
-        .expect("the names of a test are valid")
-        .signed_by(&key, &issuer)
-        .expect("an authority signs");
+    let mut leaf = CertificateParams::new(names).expect("the names of a test are valid");
+    leaf.use_authority_key_identifier_extension = true;
+    let leaf = leaf.signed_by(&key, &issuer).expect("an authority signs");
     let certificate = ServingCertificate::from_chain(vec![leaf.der().to_vec()])
         .expect("a made certificate parses");
     (certificate, issuer.pem())
@@ -132,6 +133,7 @@ pub(crate) fn member(name: &str, endpoint: &str, names: &[&str]) -> Member {
         cluster: Cluster {
             metadata: Metadata {
                 name: name.to_owned(),
+                uid: format!("uid-of-{name}"),
                 generation: 1,
                 deletion_timestamp: None,
                 managed_fields: Vec::new(),
@@ -143,6 +145,10 @@ pub(crate) fn member(name: &str, endpoint: &str, names: &[&str]) -> Member {
                 secret_ref: Some(SecretReference {
                     namespace: "karmada-cluster".to_owned(),
                     name: name.to_owned(),
+                }),
+                impersonator_secret_ref: Some(SecretReference {
+                    namespace: "karmada-cluster".to_owned(),
+                    name: format!("{name}-impersonator"),
                 }),
                 ..ClusterSpec::default()
             },
@@ -156,9 +162,14 @@ pub(crate) fn member(name: &str, endpoint: &str, names: &[&str]) -> Member {
             ("caBundle", &authority),
         ]))),
         impersonator: Part::Seen(StoredSecret::read(&secret(&[("token", "another token")]))),
-        served: [(format!("k3d-{name}-server-0"), Part::Seen(certificate))].into(),
+        served: [(
+            format!("k3d-{name}-server-0"),
+            Part::Seen(Served::by_handshake(certificate)),
+        )]
+        .into(),
         proxy: None,
         direct: Direct::NotAsked,
+        agent: Part::Absent,
         tried: BTreeMap::new(),
     }
 }
@@ -175,7 +186,7 @@ pub(crate) fn secret(values: &[(&str, &str)]) -> Value {
 /// What the member's server presents.
 pub(crate) fn serve(member: &mut Member, certificate: ServingCertificate) {
     for served in member.served.values_mut() {
-        *served = Part::Seen(certificate.clone());
+        *served = Part::Seen(Served::by_handshake(certificate.clone()));
     }
 }
 
@@ -233,6 +244,7 @@ pub(crate) fn field_report() -> Observed {
                 &names("k3d-cluster-b-server-0", "172.21.0.3"),
             ),
         ],
+        others: Vec::new(),
         host: Part::Absent,
         docker: Part::Seen(DockerSeen {
             daemon: "unix:///var/run/docker.sock".to_owned(),
@@ -311,7 +323,21 @@ pub(crate) fn carried_out(observed: &Observed, plan: &Plan) -> Observed {
                 member.cluster = serde_json::from_value(value).expect("the result is a cluster");
                 // A proof that passes takes the note off.
                 member.cluster.metadata.annotations.clear();
+                member.proxy = None;
                 make_ready(member);
+            }
+            Action::PatchObject {
+                server: Server::Member(name),
+                object,
+                patch,
+                ..
+            } => {
+                let member = after
+                    .members
+                    .iter_mut()
+                    .find(|member| member.name() == name)
+                    .expect("a plan patches members that were observed");
+                redirect_agent(member, object, patch);
             }
             Action::PatchObject { object, patch, .. } => {
                 let member = after
@@ -320,6 +346,19 @@ pub(crate) fn carried_out(observed: &Observed, plan: &Plan) -> Observed {
                     .find(|member| object.name.starts_with(member.name()))
                     .expect("a plan patches secrets that were observed");
                 write_secret(member, &object.name, patch);
+            }
+            Action::CreateObject {
+                object, manifest, ..
+            } => {
+                let member = after
+                    .members
+                    .iter_mut()
+                    .find(|member| object.name.starts_with(member.name()))
+                    .expect("a plan makes secrets of members that were observed");
+                match object.name.ends_with("-impersonator") {
+                    true => member.impersonator = Part::Seen(StoredSecret::read(manifest)),
+                    false => member.secret = Part::Seen(observe::secret(manifest)),
+                }
             }
             Action::ConnectNetwork(attachment) => {
                 attach(
@@ -338,6 +377,29 @@ pub(crate) fn carried_out(observed: &Observed, plan: &Plan) -> Observed {
         }
     }
     after
+}
+
+/// The Deployment of an agent with one argument.
+pub(crate) fn agent_deployment(argument: &str) -> Value {
+    json!({
+        "metadata": {"name": "karmada-agent", "namespace": "karmada-system", "generation": 1},
+        "spec": {"replicas": 1, "template": {"spec": {"containers": [{
+            "name": "karmada-agent", "image": "karmada/karmada-agent:v1.18.2", "command": ["/bin/karmada-agent", argument],
+        }]}}},
+        "status": {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1},
+    })
+}
+
+fn redirect_agent(member: &mut Member, object: &ObjectReference, patch: &json_patch::Patch) {
+    let Part::Seen(agent) = &member.agent else {
+        panic!("a plan patches agents that were read");
+    };
+    assert_eq!(&agent.object, object);
+    let argument = format!("--cluster-api-endpoint={}", agent.flag.url());
+    let mut deployment = agent_deployment(&argument);
+    json_patch::patch(&mut deployment, patch).expect("the plan changes what is there");
+    let agent = Agent::read(&deployment).expect("it still is an agent");
+    member.agent = Part::Seen(agent);
 }
 
 fn write_secret(member: &mut Member, name: &str, patch: &json_patch::Patch) {

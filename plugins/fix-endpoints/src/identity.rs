@@ -66,7 +66,7 @@ pub fn identify<'a>(member: &Member, containers: &'a [Container], now: Timestamp
 
 /// How the CA that the control plane stores, or is to store, judges what the containers serve; `None` when one of both was not read.
 pub fn judgement(member: &Member, home: &Home<'_>, now: Timestamp) -> Option<Verdict> {
-    let certificate = member.served_by(home).seen()?;
+    let certificate = member.certificate_of(home)?;
     let authority = credentials::authority(member, now)?;
     Some(credentials::judged(certificate, &authority, now))
 }

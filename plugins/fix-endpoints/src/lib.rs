@@ -1,6 +1,7 @@
 //! Repairs the addresses at which a Karmada control plane dials its member clusters.
 
 pub mod agent;
+pub mod bypass;
 pub mod collision;
 pub mod config;
 pub mod credentials;
@@ -20,10 +21,12 @@ pub mod route;
 pub mod stored;
 pub mod vantage;
 
+mod ask_agents;
 mod ask_directly;
 pub mod observe;
 pub mod overview;
 pub mod secret_kubeconfig;
+mod serving;
 mod try_addresses;
 
 #[cfg(test)]

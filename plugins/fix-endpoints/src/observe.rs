@@ -1,7 +1,6 @@
 //! All reads of the plugin.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
 use std::time::Duration;
 
 use futures::future::{join, join_all, join3};
@@ -12,19 +11,18 @@ use karmada_repair::cluster::control_plane::ControlPlaneError;
 use karmada_repair::cluster::object::ObjectReference;
 use karmada_repair::cluster::request_error::RequestError;
 use karmada_repair::docker::client::Docker;
-use karmada_repair::docker::endpoint::Endpoint as DaemonEndpoint;
 use karmada_repair::docker::error::DockerError;
-use karmada_repair::docker::membership::{Owner, Role, Tool};
+use karmada_repair::docker::membership::{Owner, Tool};
 use karmada_repair::docker::model::Container;
 use karmada_repair::driver::Depth;
-use karmada_repair::error::{Explain, Failure, UsageError};
+use karmada_repair::error::{Explain, Failure};
 use karmada_repair::finding::Subject;
-use karmada_repair::karmada::{Cluster, SecretReference, SyncMode};
+use karmada_repair::karmada::{Cluster, SecretReference};
 use karmada_repair::part::Part;
 use karmada_repair::text::{near_matches, shell_word};
-use karmada_repair::tls::{ServingCertificate, serving_certificate};
 use serde_json::Value;
 
+use crate::ask_agents::ask_agents;
 use crate::ask_directly::ask_directly;
 use crate::config::Config;
 use crate::direct::Direct;
@@ -32,9 +30,10 @@ use crate::endpoint::Endpoint;
 use crate::examine::{control_plane, examine};
 use crate::host;
 use crate::observed::{ControlPlane, DockerSeen, Member, MemberSecret, Observed};
-use crate::place::{self, Home};
+use crate::place;
 use crate::proxy_answer::ProxyAnswer;
 use crate::secret_kubeconfig;
+use crate::serving::served;
 use crate::stored::StoredSecret;
 use crate::try_addresses::try_addresses;
 
@@ -52,15 +51,14 @@ pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<O
         }
         clusters => clusters?,
     };
-    let clusters = selected(clusters, config)?;
+    let (clusters, others) = selected(clusters, config)?;
     let mut docker = docker;
     if let Part::Seen((client, seen)) = &mut docker {
         inspect_what_the_list_leaves_open(client, seen, &clusters, access).await;
     }
     let references = clusters
         .iter()
-        .flat_map(|cluster| [member_secret(cluster), Some(impersonator_secret(cluster))])
-        .flatten()
+        .flat_map(|cluster| [member_secret(cluster), impersonator_secret(cluster)])
         .collect();
     let secrets = secrets(access, references);
     let certificates = join_all(clusters.iter().map(|cluster| served(cluster, &docker)));
@@ -75,13 +73,13 @@ pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<O
         .into_iter()
         .zip(certificates)
         .map(|(cluster, served)| Member {
-            secret: member_secret(&cluster)
-                .map_or(Part::Absent, |reference| read(&secrets, &reference, secret)),
+            secret: read(&secrets, &member_secret(&cluster), secret),
             impersonator: read(&secrets, &impersonator_secret(&cluster), StoredSecret::read),
             cluster,
             served,
             proxy: None,
             direct: Direct::NotAsked,
+            agent: Part::Absent,
             tried: BTreeMap::new(),
         })
         .collect();
@@ -93,6 +91,7 @@ pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<O
             own_command: access.own_command(),
         },
         members,
+        others,
         host,
         docker: match docker {
             Part::Seen((_, seen)) => Part::Seen(seen),
@@ -105,6 +104,7 @@ pub async fn observe(access: &Access, config: &Config, depth: Depth) -> Result<O
             format!("kubectl --context {}", shell_word(&context));
     }
     ask_through_the_proxy(access, config, &depth, &mut observed).await;
+    ask_agents(access, config, &mut observed).await;
     if matches!(depth, Depth::Overview) {
         let now = karmada_repair::clock::now();
         ask_directly(access, config, &mut observed, now).await;
@@ -172,7 +172,11 @@ impl karmada_repair::error::Explain for UnknownCluster {
     }
 }
 
-fn selected(mut clusters: Vec<Cluster>, config: &Config) -> Result<Vec<Cluster>, Failure> {
+/// The clusters that were selected, and the others.
+fn selected(
+    mut clusters: Vec<Cluster>,
+    config: &Config,
+) -> Result<(Vec<Cluster>, Vec<Cluster>), Failure> {
     clusters.sort_by(|a, b| a.metadata.name.cmp(&b.metadata.name));
     let names: Vec<String> = clusters
         .iter()
@@ -194,21 +198,10 @@ fn selected(mut clusters: Vec<Cluster>, config: &Config) -> Result<Vec<Cluster>,
         }
         .into());
     }
-    let pulled = clusters.iter().find(|cluster| {
-        cluster.spec.sync_mode == SyncMode::Pull
-            && config.endpoints.contains_key(&cluster.metadata.name)
-    });
-    if let Some(cluster) = pulled {
-        let name = &cluster.metadata.name;
-        return Err(UsageError::new(format!(
-            "--endpoint is given for {name:?}, whose agent dials the control plane (pull mode)"
-        ))
-        .into());
-    }
-    if !config.members.is_empty() {
-        clusters.retain(|cluster| config.members.contains(&cluster.metadata.name));
-    }
-    Ok(clusters)
+    let is_selected = |cluster: &Cluster| {
+        config.members.is_empty() || config.members.contains(&cluster.metadata.name)
+    };
+    Ok(clusters.into_iter().partition(is_selected))
 }
 
 async fn docker(access: &Access, config: &Config) -> Part<(Docker, DockerSeen)> {
@@ -265,90 +258,6 @@ async fn inspect_what_the_list_leaves_open(
             *listed = container;
         }
     }
-}
-
-/// What is served at each place where the member may run, by the name of its first container.
-async fn served(
-    cluster: &Cluster,
-    docker: &Part<(Docker, DockerSeen)>,
-) -> BTreeMap<String, Part<ServingCertificate>> {
-    let Part::Seen((client, seen)) = docker else {
-        return BTreeMap::new();
-    };
-    let endpoint = cluster
-        .spec
-        .api_endpoint
-        .as_deref()
-        .and_then(|text| Endpoint::parse(text).ok());
-    let homes = place::candidates(&cluster.metadata.name, endpoint.as_ref(), &seen.containers);
-    let read = homes.iter().filter_map(|home| {
-        let name = home.servers.first()?.name.clone();
-        let places = published(home, &seen.containers, &client.located().endpoint);
-        Some(async move { (name, first_served(places).await) })
-    });
-    join_all(read).await.into_iter().collect()
-}
-
-async fn first_served(places: Vec<(String, u16)>) -> Part<ServingCertificate> {
-    let mut reasons = Vec::new();
-    for (host, port) in places {
-        match serving_certificate(&host, port, HANDSHAKE).await {
-            Ok(certificate) => return Part::Seen(certificate),
-            Err(error) => reasons.push(format!("{host}:{port}: {}", causes(&error))),
-        }
-    }
-    if reasons.is_empty() {
-        return Part::Unreadable("none of its API ports is published".to_owned());
-    }
-    Part::Unreadable(reasons.join("; "))
-}
-
-/// Where this machine reaches the member's API server: published ports of its running servers and load balancer.
-fn published(
-    home: &Home<'_>,
-    containers: &[Container],
-    daemon: &DaemonEndpoint,
-) -> Vec<(String, u16)> {
-    let machine = match daemon {
-        DaemonEndpoint::Unix(_) => "127.0.0.1".to_owned(),
-        DaemonEndpoint::Tcp { host, .. } | DaemonEndpoint::Ssh { host, .. } => host.clone(),
-    };
-    let balancers = home.servers.first().into_iter().flat_map(|server| {
-        let owner = Owner::of(server);
-        containers.iter().filter(move |container| {
-            let other = Owner::of(container);
-            other.role == Role::LoadBalancer
-                && owner.cluster.is_some()
-                && other.tool == owner.tool
-                && other.cluster == owner.cluster
-        })
-    });
-    let mut places: Vec<(String, u16)> = home
-        .servers
-        .iter()
-        .copied()
-        .chain(balancers)
-        .filter(|container| container.is_running())
-        .flat_map(|container| &container.ports)
-        .filter(|port| port.container_port == home.api_port)
-        .map(|port| {
-            let host = match port.host_ip {
-                Some(address)
-                    if !address.is_unspecified() && !is_loopback_elsewhere(address, daemon) =>
-                {
-                    address.to_string()
-                }
-                _ => machine.clone(),
-            };
-            (host, port.host_port)
-        })
-        .collect();
-    places.dedup();
-    places
-}
-
-fn is_loopback_elsewhere(address: IpAddr, daemon: &DaemonEndpoint) -> bool {
-    address.is_loopback() && !matches!(daemon, DaemonEndpoint::Unix(_))
 }
 
 /// The secrets that are referred to: one LIST per namespace, or a GET each where listing is forbidden.
@@ -420,17 +329,19 @@ fn read<T>(
     }
 }
 
-fn member_secret(cluster: &Cluster) -> Option<SecretReference> {
-    cluster.spec.secret_ref.clone()
+/// The secret that is named, else the one that a join would have named.
+fn member_secret(cluster: &Cluster) -> SecretReference {
+    let named = cluster.spec.secret_ref.clone();
+    named.unwrap_or_else(|| SecretReference {
+        namespace: "karmada-cluster".to_owned(),
+        name: cluster.metadata.name.clone(),
+    })
 }
 
 fn impersonator_secret(cluster: &Cluster) -> SecretReference {
     let named = cluster.spec.impersonator_secret_ref.clone();
     named.unwrap_or_else(|| SecretReference {
-        namespace: member_secret(cluster).map_or_else(
-            || "karmada-cluster".to_owned(),
-            |reference| reference.namespace,
-        ),
+        namespace: member_secret(cluster).namespace,
         name: format!("{}-impersonator", cluster.metadata.name),
     })
 }
@@ -463,9 +374,10 @@ async fn ask_through_the_proxy(
     let to_ask: Vec<String> = observed
         .members
         .iter()
-        .filter(|member| member.is_dialled())
+        .filter(|member| config.examines(member))
         .filter(|member| match depth {
             Depth::Proof(subjects) => subjects.contains(&Subject::cluster(member.name())),
+            Depth::Overview if !member.is_dialled() => true,
             Depth::Overview if member.cluster.is_ready() => is_doubtful(&member.cluster, now),
             Depth::Overview => examine(member, observed, config, now).fault.is_none(),
         })
@@ -522,8 +434,6 @@ pub(crate) fn causes(error: &dyn std::error::Error) -> String {
 
 /// The controllers take 30 s by default, and longer on a large federation, to report a change.
 const SETTLED: SignedDuration = SignedDuration::from_secs(120);
-
-const HANDSHAKE: Duration = Duration::from_secs(3);
 
 /// The control plane's own attempt to dial may take longer; that is an answer too.
 const PROXY: Duration = Duration::from_secs(8);

@@ -10,6 +10,7 @@ use karmada_repair::tls::ServingCertificate;
 use secrecy::SecretString;
 use serde::Serialize;
 
+use crate::agent::Agent;
 use crate::direct::Direct;
 use crate::endpoint::Endpoint;
 use crate::host::Host;
@@ -26,6 +27,8 @@ pub struct Observed {
     pub control_plane: ControlPlane,
     /// All clusters that were selected, by name.
     pub members: Vec<Member>,
+    /// All other clusters, by name; those that may not be listed are left out.
+    pub others: Vec<Cluster>,
     /// What keeps connections to members on the host cluster; absent without access to it.
     pub host: Part<Host>,
     /// The containers and networks of the Docker daemon; absent when nobody needed to look.
@@ -52,18 +55,40 @@ pub struct ControlPlane {
 pub struct Member {
     /// The object in the control plane.
     pub cluster: Cluster,
-    /// The secret that `spec.secretRef` names; absent also when nothing is named.
+    /// The secret that `spec.secretRef` names, else the one that a join would have named.
     pub secret: Part<MemberSecret>,
     /// The secret with the impersonator's token (`spec.impersonatorSecretRef`, else the name that Karmada gives it).
     pub impersonator: Part<StoredSecret>,
     /// What is served at the API port of each place where the member may run, by the name of its first container.
-    pub served: BTreeMap<String, Part<ServingCertificate>>,
+    pub served: BTreeMap<String, Part<Served>>,
     /// What the control plane's proxy answers for the member; `None` when it was not asked.
     pub proxy: Option<ProxyAnswer>,
     /// What the member's own API tells.
     pub direct: Direct,
+    /// The agent that dials the control plane for it (pull mode); absent when nobody looked.
+    pub agent: Part<Agent>,
     /// What came of attempts to reach addresses from where the control plane dials, by URL.
     pub tried: BTreeMap<String, Tried>,
+}
+
+/// The serving certificate of a container.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Served {
+    /// The certificate.
+    pub certificate: ServingCertificate,
+    /// Where it was read.
+    pub source: Source,
+}
+
+/// Where a serving certificate was read.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum Source {
+    /// In a handshake at a published port.
+    Handshake,
+    /// In a file of the container, `NAME:PATH`. What is presented may name more.
+    File(String),
 }
 
 /// What the secret of a member holds.
@@ -128,8 +153,14 @@ impl Member {
     }
 
     /// Whether the controllers report the member as ready, and the proxy does not refute them: they notice a change of
-    /// the way with a delay.
+    /// the way with a delay. Of a member with an agent, whether the proxy gets there: its readiness is the agent's word.
     pub fn is_reached(&self) -> bool {
+        if !self.is_dialled() {
+            return self
+                .proxy
+                .as_ref()
+                .is_some_and(ProxyAnswer::proves_the_address);
+        }
         let refuted = self
             .proxy
             .as_ref()
@@ -148,11 +179,18 @@ impl Member {
     }
 
     /// What is served at the API port of a place where the member may run.
-    pub fn served_by(&self, home: &Home<'_>) -> &Part<ServingCertificate> {
+    pub fn served_by(&self, home: &Home<'_>) -> &Part<Served> {
         home.servers
             .first()
             .and_then(|server| self.served.get(&server.name))
             .unwrap_or(&Part::Absent)
+    }
+
+    /// The serving certificate of a place where the member may run; `None` = it was not read.
+    pub fn certificate_of(&self, home: &Home<'_>) -> Option<&ServingCertificate> {
+        self.served_by(home)
+            .seen()
+            .map(|served| &served.certificate)
     }
 
     /// Whether the control plane reaches the member again, and the controllers have not noticed yet.
@@ -167,6 +205,24 @@ impl Member {
     /// Whether the control plane dials this member; an agent's control plane does not.
     pub fn is_dialled(&self) -> bool {
         self.cluster.spec.sync_mode == SyncMode::Push
+    }
+}
+
+impl Served {
+    /// What a handshake brought.
+    pub fn by_handshake(certificate: ServingCertificate) -> Served {
+        Served {
+            certificate,
+            source: Source::Handshake,
+        }
+    }
+
+    /// Where it was read, as the end of `its certificate`; empty for what is presented.
+    pub fn words(&self) -> String {
+        match &self.source {
+            Source::Handshake => String::new(),
+            Source::File(file) => format!(" ({file})"),
+        }
     }
 }
 

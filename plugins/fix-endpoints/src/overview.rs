@@ -70,26 +70,26 @@ fn row(
                     .to_owned(),
             ),
             member.cluster.spec.api_endpoint.clone(),
-            Some(status(member, findings)),
+            Some(status(member, findings, config)),
             ready.map(|ready| ready.reason.clone()),
             server.map(|server| server.name.clone()),
             addresses.filter(|addresses| !addresses.is_empty()),
             home.as_ref()
-                .and_then(|home| member.served_by(home).seen())
+                .and_then(|home| member.certificate_of(home))
                 .map(|certificate| certificate.names.join(",")),
         ],
     }
 }
 
 /// The codes of what was found, the worst first; `healthy` without any, `not examined` for an agent's member.
-fn status(member: &Member, findings: &[Finding]) -> String {
+fn status(member: &Member, findings: &[Finding], config: &Config) -> String {
     let subject = Subject::cluster(member.name());
     let mut found: Vec<&Finding> = findings
         .iter()
         .filter(|finding| finding.key.subject == subject && finding.severity > Severity::Info)
         .collect();
     if found.is_empty() {
-        return if member.is_dialled() {
+        return if config.examines(member) {
             "healthy"
         } else {
             "not examined"

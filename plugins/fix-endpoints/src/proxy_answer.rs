@@ -52,6 +52,8 @@ pub enum Failure {
     NotFound,
     /// No answer in time.
     Timeout,
+    /// The proxy of `spec.proxyURL` does not let the control plane through.
+    ProxyServer,
     /// The control plane lacks what it needs: the member's secret, the impersonator's, or what should be in them.
     Secret,
     /// Anything else.
@@ -70,6 +72,7 @@ impl Failure {
             Failure::TlsOther => "no TLS connection comes about",
             Failure::NotFound => "not found (404)",
             Failure::Timeout => "no answer in time",
+            Failure::ProxyServer => "the proxy of spec.proxyURL does not let it through",
             Failure::Secret => "a secret that the control plane needs is missing or empty",
             Failure::Other => "an unexpected answer",
         }
@@ -130,6 +133,8 @@ fn failure(status: u16, message: &str) -> Failure {
     let message = message.to_ascii_lowercase();
     let table = [
         ("impersonatorsecretref", Failure::Secret),
+        ("proxyconnect", Failure::ProxyServer),
+        ("socks connect", Failure::ProxyServer),
         // The misspelling is Karmada's.
         ("impresonate token", Failure::Secret),
         ("no such host", Failure::Dns),

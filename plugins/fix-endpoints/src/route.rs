@@ -6,9 +6,9 @@ use std::net::IpAddr;
 use karmada_repair::docker::membership::Owner;
 use karmada_repair::docker::model::{Container, ContainerState, Network};
 use karmada_repair::part::Part;
-use karmada_repair::tls::ServingCertificate;
 
 use crate::endpoint::Endpoint;
+use crate::observed::Served;
 use crate::place::Home;
 use crate::vantage::Tried;
 
@@ -23,8 +23,8 @@ pub struct Route<'a> {
     pub network: &'a Network,
     /// The control plane's containers that must join the network first.
     pub joining: Vec<&'a Container>,
-    /// Whether the serving certificate was seen to name the address; else it is expected to.
-    pub certified: bool,
+    /// The certificate that was seen to name the address; `None` = it is expected to.
+    pub certified: Option<&'a Served>,
 }
 
 /// Why there is no way.
@@ -49,8 +49,8 @@ pub enum NoRoute<'a> {
     NotCertified {
         /// The addresses that the member holds.
         addresses: Vec<IpAddr>,
-        /// What the certificate names.
-        names: Vec<String>,
+        /// The certificate.
+        served: &'a Served,
     },
 }
 
@@ -62,11 +62,15 @@ pub struct Surroundings<'a, 's> {
     /// The containers on which the control plane's controllers may run.
     pub control_plane: &'s [&'a Container],
     /// What the member serves.
-    pub certificate: &'a Part<ServingCertificate>,
+    pub certificate: &'a Part<Served>,
     /// Whether the control plane accepts any certificate of the member.
     pub insecure: bool,
+    /// Whether the name of a container is preferred to its addresses.
+    pub by_name: bool,
     /// What came of attempts to reach addresses from where the control plane dials, by URL.
     pub tried: &'a BTreeMap<String, Tried>,
+    /// The endpoint in use, if its host is a name that the control plane does not know.
+    pub unknown: Option<&'s Endpoint>,
 }
 
 /// The best way to the member: the one in use if it works, else one over a network that is shared already, else over
@@ -92,6 +96,10 @@ pub fn best<'a>(
         .iter()
         .flat_map(|server| candidates(server, home.api_port, around))
         .collect();
+    let named = running
+        .iter()
+        .filter(|_| around.by_name)
+        .flat_map(|server| named(server, home.api_port, around));
     if candidates.is_empty() {
         let server = running[0];
         let why = server
@@ -101,8 +109,10 @@ pub fn best<'a>(
     }
     let mut obstacle = None;
     let mut ways: Vec<(Rank, Route<'a>)> = Vec::new();
-    for candidate in candidates
+    for candidate in named
+        .collect::<Vec<_>>()
         .iter()
+        .chain(&candidates)
         .filter(|candidate| candidate.may_be_used(around))
     {
         match candidate.route(current, around) {
@@ -120,10 +130,7 @@ pub fn best<'a>(
                 .filter_map(|way| way.endpoint.address())
                 .collect();
             Err(match around.certificate {
-                Part::Seen(certificate) => NoRoute::NotCertified {
-                    addresses,
-                    names: certificate.names.clone(),
-                },
+                Part::Seen(served) => NoRoute::NotCertified { addresses, served },
                 Part::Absent => NoRoute::NotRead {
                     addresses,
                     reason: "nobody looked".to_owned(),
@@ -134,6 +141,37 @@ pub fn best<'a>(
                 },
             })
         }
+    }
+}
+
+/// Why the control plane is not to dial the member by the name of a container; `None` = it may, or no server runs.
+pub fn unnamed(home: &Home<'_>, around: Surroundings<'_, '_>) -> Option<String> {
+    let server = home.servers.iter().find(|server| server.is_running())?;
+    let name = &server.name;
+    let Some(endpoint) = Endpoint::named(name, home.api_port) else {
+        return Some(format!("{name} is no name that can be dialled"));
+    };
+    let ways = named(server, home.api_port, around);
+    if ways.is_empty() {
+        return Some(format!(
+            "{name} is on no network of a user, and Docker resolves names on no other"
+        ));
+    }
+    if ways.iter().all(|way| !way.may_be_used(around)) {
+        return Some(match around.certificate {
+            Part::Seen(served) => format!("its certificate{} does not name {name}", served.words()),
+            Part::Absent | Part::Unreadable(_) => {
+                format!("whether its certificate names {name} could not be read")
+            }
+        });
+    }
+    let tried = around.tried.get(&endpoint.to_string());
+    match tried.filter(|tried| tried.reach.refutes()) {
+        Some(tried) => Some(format!("{name} {}", tried.words())),
+        None if around.unknown == Some(&endpoint) => Some(format!(
+            "the control plane dials it there, and does not know the name {name}: its pods ask a DNS of their own"
+        )),
+        None => None,
     }
 }
 
@@ -164,6 +202,7 @@ struct Candidate<'a> {
 /// Lower is better; the text makes the order stable.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
 struct Rank {
+    is_not_as_asked: bool,
     is_another: bool,
     needs_joining: bool,
     is_abroad: bool,
@@ -172,9 +211,12 @@ struct Rank {
 
 impl<'a> Candidate<'a> {
     fn may_be_used(&self, around: Surroundings<'_, '_>) -> bool {
+        if around.unknown == Some(&self.endpoint) {
+            return false;
+        }
         match around.certificate {
             _ if around.insecure => true,
-            Part::Seen(certificate) => certificate.covers(self.endpoint.host()),
+            Part::Seen(served) => served.certificate.covers(self.endpoint.host()),
             Part::Absent | Part::Unreadable(_) => self.is_home,
         }
     }
@@ -198,6 +240,7 @@ impl<'a> Candidate<'a> {
             }
         }
         let rank = Rank {
+            is_not_as_asked: around.by_name && self.endpoint.address().is_some(),
             is_another: !current.is_some_and(|current| current.leads_where(&self.endpoint)),
             needs_joining: !joining.is_empty(),
             is_abroad: !self.is_home,
@@ -208,7 +251,7 @@ impl<'a> Candidate<'a> {
             server: self.server,
             network: self.network,
             joining,
-            certified: around.certificate.seen().is_some(),
+            certified: around.certificate.seen(),
         };
         Ok((rank, route))
     }
@@ -232,6 +275,26 @@ fn candidates<'a>(
                 network,
                 is_home: home_network.as_deref() == Some(network.name.as_str()),
             })
+        })
+        .collect()
+}
+
+/// The name of a container as a way over each network on which Docker resolves it.
+fn named<'a>(
+    server: &'a Container,
+    api_port: u16,
+    around: Surroundings<'a, '_>,
+) -> Vec<Candidate<'a>> {
+    let Some(endpoint) = Endpoint::named(&server.name, api_port) else {
+        return Vec::new();
+    };
+    candidates(server, api_port, around)
+        .into_iter()
+        // The names of Docker's own first network are resolved nowhere.
+        .filter(|candidate| candidate.network.name != "bridge")
+        .map(|candidate| Candidate {
+            endpoint: endpoint.clone(),
+            ..candidate
         })
         .collect()
 }

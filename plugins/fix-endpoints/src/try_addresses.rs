@@ -5,12 +5,14 @@ use jiff::Timestamp;
 use karmada_repair::access::Access;
 use karmada_repair::docker::client::Docker;
 
+use crate::bypass;
 use crate::config::Config;
+use crate::credentials;
 use crate::doors;
 use crate::endpoint::Endpoint;
 use crate::examine::{Remedy, control_plane, examine};
 use crate::observed::{Member, Observed};
-use crate::vantage::{self, Reach, Tried};
+use crate::vantage::{self, Target, Tried};
 
 /// Tries the addresses that would be planned and need no joining of networks, until none is left that was not tried.
 pub(crate) async fn try_addresses(
@@ -27,23 +29,28 @@ pub(crate) async fn try_addresses(
     };
     // Each round may show that the next best address must be tried; there are few.
     for _ in 0..MOST_ROUNDS {
-        let open: Vec<(String, Endpoint)> = observed
+        let open: Vec<(&Member, Endpoint, Option<String>)> = observed
             .members
             .iter()
-            .filter(|member| member.is_dialled() && !member.is_reached())
+            .filter(|member| config.examines(member) && (!member.is_reached() || config.by_name))
             .flat_map(|member| {
-                untried(member, observed, config, now)
-                    .into_iter()
-                    .map(|endpoint| (member.name().to_owned(), endpoint))
+                let wanted = untried(member, observed, config, now);
+                let of_member = move |endpoint| (member, endpoint, authority(member, now));
+                let proxy = bypass::untried_proxy(member).map(|proxy| (member, proxy, None));
+                wanted.into_iter().map(of_member).chain(proxy)
             })
             .collect();
         if open.is_empty() {
             return;
         }
-        let attempts = open
-            .iter()
-            .map(|(_, endpoint)| tried(docker, (&id, &name), endpoint));
+        let attempts = open.iter().map(|(_, endpoint, authority)| {
+            tried(docker, (&id, &name), endpoint, authority.as_deref())
+        });
         let attempts = join_all(attempts).await;
+        let open: Vec<(String, Endpoint)> = open
+            .into_iter()
+            .map(|(member, endpoint, _)| (member.name().to_owned(), endpoint))
+            .collect();
         for ((cluster, endpoint), attempt) in open.into_iter().zip(attempts) {
             for member in &mut observed.members {
                 if member.name() == cluster {
@@ -65,6 +72,13 @@ fn untried(member: &Member, observed: &Observed, config: &Config, now: Timestamp
         Remedy::Dial(_) | Remedy::Blocked(_) => doors::usable(member, now)
             .map(|door| &door.endpoint)
             .collect(),
+        Remedy::Nothing if bypass::is_open_question(member) => {
+            return member
+                .endpoint()
+                .filter(|endpoint| member.tried_at(endpoint).is_none())
+                .into_iter()
+                .collect();
+        }
         _ => Vec::new(),
     };
     wanted
@@ -82,15 +96,28 @@ fn vantage_of(observed: &Observed, config: &Config) -> Option<(String, String)> 
     Some((node.id.clone(), node.name.clone()))
 }
 
-async fn tried(docker: &Docker, from: (&str, &str), endpoint: &Endpoint) -> Tried {
-    match endpoint.address() {
-        Some(address) => vantage::look(docker, from, address, endpoint.port()).await,
-        None => Tried {
-            from: from.1.to_owned(),
-            // The container resolves names otherwise than the pods in it do.
-            reach: Reach::Untried("its host is a name".to_owned()),
-        },
-    }
+async fn tried(
+    docker: &Docker,
+    from: (&str, &str),
+    endpoint: &Endpoint,
+    authority: Option<&str>,
+) -> Tried {
+    let target = Target {
+        host: endpoint.host(),
+        port: endpoint.port(),
+        authority,
+    };
+    vantage::look(docker, from, target).await
 }
+
+/// The CA that the control plane is to judge the member by, where it judges and a command line can hold it.
+fn authority(member: &Member, now: Timestamp) -> Option<String> {
+    let judges = !member.cluster.spec.insecure_skip_tls_verification;
+    credentials::authority(member, now)
+        .filter(|authority| judges && authority.len() <= LONGEST_ARGUMENT)
+}
+
+/// Half of what Linux takes as one argument.
+const LONGEST_ARGUMENT: usize = 64 * 1024;
 
 const MOST_ROUNDS: usize = 4;

@@ -4,17 +4,18 @@ use jiff::Timestamp;
 use karmada_repair::cluster::object::ObjectReference;
 use karmada_repair::plan::{Action, Server, set_value};
 
+use crate::credentials::makings::made;
 use crate::credentials::{
-    CLUSTER_ID_STALE, IMPERSONATOR, Renewal, account_object, impersonator_object, namespace,
-    renewals,
+    IMPERSONATOR, Renewal, account_object, impersonator_object, namespace, renewals,
 };
+use crate::diagnose::CLUSTER_ID_STALE;
 use crate::direct::Kin;
 use crate::observed::Member;
 use crate::stored::StoredSecret;
 
 /// A change of the control plane's records, with why it is made and the codes that it cures.
 pub struct Rewrite {
-    /// The patch.
+    /// What is done.
     pub action: Action,
     /// Why.
     pub reason: String,
@@ -22,13 +23,13 @@ pub struct Rewrite {
     pub cures: Vec<&'static str>,
 }
 
-/// The patches that bring what is stored to what the member holds.
+/// The steps that bring what is stored to what the member holds.
 pub fn rewrites(member: &Member, now: Timestamp) -> Vec<Rewrite> {
+    let mut rewrites = made(member, now);
     let Some(view) = member.direct.seen() else {
-        return Vec::new();
+        return rewrites;
     };
     let renewals = renewals(member, now);
-    let mut rewrites = Vec::new();
     let changes: Vec<(Renewal, &str, &str)> = renewals
         .iter()
         .filter_map(|renewal| {

@@ -3,7 +3,10 @@ use serde_json::Value;
 
 use super::*;
 use crate::config::Config;
+use crate::diagnose::CLUSTER_ID_STALE;
+use crate::direct::{Direct, Kin};
 use crate::fixture::*;
+use crate::observed::Observed;
 use crate::proxy_answer::ProxyAnswer;
 
 /// A member on which everything is right but its credentials, and what the member itself holds.
@@ -248,4 +251,112 @@ fn the_impersonators_token_alone_needs_no_restart_and_no_proof() {
         ["patch secret/karmada-cluster/cluster-a-impersonator: set data.token to ***"]
     );
     assert!(plan.proofs.is_empty());
+}
+
+/// Nothing of the control plane's records is left but the `Cluster`.
+fn half_joined() -> Observed {
+    let mut observed = rotated(SAME.0, SAME.1, SAME.2);
+    let member = &mut observed.members[0];
+    member.secret = Part::Absent;
+    member.impersonator = Part::Absent;
+    observed
+}
+
+#[track_caller]
+fn makes(observed: &Observed, findings: &[&str], steps: &[&str]) {
+    assert_eq!(codes(observed, &Config::default()), findings);
+    let plan = planned(observed, &Config::default());
+    assert_eq!(sentences(&plan)[..steps.len()], *steps);
+    assert_eq!(plan.proofs.len(), 1, "it is to be proven");
+    let shown = format!("{plan:?}");
+    let made = plan.steps.iter().map(|step| &step.command);
+    for text in made.chain([&shown]) {
+        // The token of the fixture in base64.
+        assert!(!text.contains("YSB0b2tlbg"), "{text}");
+    }
+    let after = carried_out(observed, &plan);
+    assert_eq!(
+        codes(&after, &Config::default()),
+        Vec::<String>::new(),
+        "{:?}",
+        sentences(&plan)
+    );
+    assert!(planned(&after, &Config::default()).is_empty());
+}
+
+#[test]
+fn missing_secrets_are_made_as_a_join_makes_them() {
+    makes(
+        &half_joined(),
+        &[
+            "error secret-missing cluster-a",
+            "error impersonator-missing cluster-a",
+            "error not-ready cluster-a",
+        ],
+        &[
+            "create secret/karmada-cluster/cluster-a",
+            "create secret/karmada-cluster/cluster-a-impersonator",
+        ],
+    );
+    let plan = planned(&half_joined(), &Config::default());
+    let karmada_repair::plan::Action::CreateObject { manifest, .. } = &plan.steps[0].action else {
+        panic!("the first step makes the secret: {plan:?}");
+    };
+    let keys: Vec<&String> = manifest["data"].as_object().expect("data").keys().collect();
+    assert_eq!(keys, ["caBundle", "token"]);
+    assert_eq!(manifest["type"], "Opaque");
+    assert_eq!(manifest["metadata"]["labels"]["karmada.io/system"], "true");
+    let owner = &manifest["metadata"]["ownerReferences"][0];
+    assert_eq!(owner["uid"], "uid-of-cluster-a");
+    assert_eq!(owner["controller"], true);
+}
+
+#[test]
+fn missing_references_are_set_to_secrets_that_are_there_or_made() {
+    let mut observed = half_joined();
+    let spec = &mut observed.members[0].cluster.spec;
+    spec.secret_ref = None;
+    spec.impersonator_secret_ref = None;
+    makes(
+        &observed,
+        &[
+            "error secret-not-referenced cluster-a",
+            "error impersonator-missing cluster-a",
+            "error impersonator-not-referenced cluster-a",
+            "error not-ready cluster-a",
+        ],
+        &[
+            "create secret/karmada-cluster/cluster-a",
+            "patch cluster/cluster-a: set spec.secretRef to {\"name\":\"cluster-a\",\"namespace\":\"karmada-cluster\"}",
+            "create secret/karmada-cluster/cluster-a-impersonator",
+            "patch cluster/cluster-a: set spec.impersonatorSecretRef to {\"name\":\"cluster-a-impersonator\",\"namespace\":\"karmada-cluster\"}",
+        ],
+    );
+    let mut observed = rotated(SAME.0, SAME.1, SAME.2);
+    let spec = &mut observed.members[0].cluster.spec;
+    spec.secret_ref = None;
+    observed.members[0].direct = Direct::NoWay;
+    makes(
+        &observed,
+        &[
+            "error secret-not-referenced cluster-a",
+            "error not-ready cluster-a",
+        ],
+        &[
+            "patch cluster/cluster-a: set spec.secretRef to {\"name\":\"cluster-a\",\"namespace\":\"karmada-cluster\"}",
+        ],
+    );
+}
+
+#[test]
+fn nothing_is_made_without_the_members_word_or_of_a_ca_that_did_not_sign() {
+    let mut observed = half_joined();
+    if let Direct::Seen(view) = &mut observed.members[0].direct {
+        view.served = Part::Seen(served(&["172.20.0.3"]).0);
+    }
+    let plan = sentences(&planned(&observed, &Config::default()));
+    assert!(plan.is_empty(), "{plan:?}");
+    observed.members[0].direct = Direct::NoWay;
+    let plan = sentences(&planned(&observed, &Config::default()));
+    assert!(plan.is_empty(), "{plan:?}");
 }

@@ -21,6 +21,8 @@ pub fn code(fault: &Fault) -> &'static str {
         Fault::UnknownName => "endpoint-unknown-name",
         Fault::FinalSlash => "endpoint-final-slash",
         Fault::Unreached => "endpoint-unreached",
+        Fault::NotByName => "endpoint-not-by-name",
+        Fault::ProxyInTheWay => "proxy-url-in-the-way",
     }
 }
 
@@ -58,17 +60,27 @@ pub(super) fn of_fault(member: &Member, fault: &Fault, examination: &Examination
         Fault::Unreached => format!(
             "the control plane fails to reach it at {shown}, and the member tells of another address"
         ),
+        Fault::NotByName => format!(
+            "the control plane dials {shown}, an address, where --by-name asks for the name of its container"
+        ),
+        Fault::ProxyInTheWay => format!(
+            "the control plane dials it through {}, which does not let it through, and {shown} answers without",
+            member.cluster.spec.proxy_url.as_deref().unwrap_or_default()
+        ),
         Fault::FinalSlash => format!(
             "its endpoint {shown} ends in a slash, for which the proxy answers 404 to requests for single objects"
         ),
     };
     let mut finding = about(member, code(fault), severity, message);
-    finding.actual = actual;
+    finding.actual = match fault {
+        Fault::ProxyInTheWay => member.cluster.spec.proxy_url.clone(),
+        _ => actual,
+    };
     finding.expected = match &examination.remedy {
         Remedy::Take(route) => Some(route.endpoint.to_string()),
         Remedy::Dial(door) => Some(door.endpoint.to_string()),
         Remedy::Write(endpoint) => Some(endpoint.to_string()),
-        Remedy::Nothing | Remedy::Blocked(_) => None,
+        Remedy::Nothing | Remedy::Bypass(_) | Remedy::Blocked(_) => None,
     };
     finding
 }
@@ -78,7 +90,7 @@ pub fn wanted_endpoint(member: &Member, examination: &Examination<'_>) -> Option
     match &examination.remedy {
         Remedy::Take(route) => Some(route.endpoint.clone()),
         Remedy::Dial(door) => Some(door.endpoint.clone()),
-        Remedy::Write(endpoint) => Some(endpoint.clone()),
+        Remedy::Write(endpoint) | Remedy::Bypass(endpoint) => Some(endpoint.clone()),
         Remedy::Nothing => Endpoint::parse(member.cluster.spec.api_endpoint.as_deref()?).ok(),
         Remedy::Blocked(_) => None,
     }

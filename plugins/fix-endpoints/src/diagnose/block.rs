@@ -125,7 +125,7 @@ pub(super) fn of_block(member: &Member, block: &Block<'_>, observed: &Observed) 
             )
             .hint(by_hand)
         }
-        Block::NoRoute(NoRoute::NotCertified { addresses, names }) => {
+        Block::NoRoute(NoRoute::NotCertified { addresses, served }) => {
             let addresses: Vec<String> = addresses.iter().map(ToString::to_string).collect();
             let recipe = match addresses.first() {
                 Some(address) => format!("let the member's certificate name it (k3s: tls-san: [{address}] in its config.yaml.d, then restart it)"),
@@ -136,13 +136,14 @@ pub(super) fn of_block(member: &Member, block: &Block<'_>, observed: &Observed) 
                 "certificate-names-no-address",
                 Severity::Error,
                 format!(
-                    "its certificate names none of the addresses that it holds: {}",
+                    "its certificate{} names none of the addresses that it holds: {}",
+                    served.words(),
                     addresses.join(", ")
                 ),
             )
             .hint(recipe);
             finding.expected = Some(addresses.join(", "));
-            finding.actual = Some(names.join(", "));
+            finding.actual = Some(served.certificate.names.join(", "));
             finding
         }
     })

@@ -6,10 +6,11 @@ use karmada_repair::part::Part;
 use karmada_repair::text::shell_word;
 
 use crate::credentials::{
-    CLUSTER_ID_STALE, Renewal, account_object, impersonator_account_object, impersonator_object,
+    Making, Renewal, account_object, impersonator_account_object, impersonator_object, makings,
     namespace, renewals, stored_object,
 };
 use crate::diagnose::about;
+use crate::diagnose::secret::made_by;
 use crate::direct::{Direct, DirectView, Kin};
 use crate::observed::{Member, Observed};
 
@@ -18,6 +19,7 @@ pub(super) fn of_credentials(member: &Member, observed: &Observed, now: Timestam
     let own = &observed.control_plane.own_command;
     let name = member.name();
     let renewals = renewals(member, now);
+    let makings = makings(member, now);
     let mut findings: Vec<Finding> = renewals
         .iter()
         .map(|renewal| {
@@ -40,12 +42,26 @@ pub(super) fn of_credentials(member: &Member, observed: &Observed, now: Timestam
     {
         let secret = impersonator_object(member);
         let message = format!("its {secret} {what}, so nobody gets through the proxy");
+        let hint = match makings.contains(&Making::Impersonator) {
+            true => made_by(member, observed),
+            false => copied(member, observed, Renewal::Impersonator),
+        };
+        findings.push(about(member, IMPERSONATOR_MISSING, Severity::Error, message).hint(hint));
+    }
+    if member.cluster.spec.impersonator_secret_ref.is_none() {
+        let message = "it names no secret of the impersonator (spec.impersonatorSecretRef), so nobody gets through the proxy";
+        let hint = match makings.contains(&Making::ImpersonatorReference) {
+            true => made_by(member, observed),
+            false => copied(member, observed, Renewal::Impersonator),
+        };
         findings.push(
-            about(member, "impersonator-missing", Severity::Error, message).hint(copied(
+            about(
                 member,
-                observed,
-                Renewal::Impersonator,
-            )),
+                IMPERSONATOR_NOT_REFERENCED,
+                Severity::Error,
+                message.to_owned(),
+            )
+            .hint(hint),
         );
     }
     match &member.direct {
@@ -159,3 +175,29 @@ pub(super) fn copied(member: &Member, observed: &Observed, what: Renewal) -> Str
         shell_word(&template)
     )
 }
+
+impl Renewal {
+    /// The code of the finding.
+    pub fn code(self) -> &'static str {
+        match self {
+            Renewal::Authority => "credentials-ca-stale",
+            Renewal::Token => "credentials-token-stale",
+            Renewal::Impersonator => "credentials-impersonator-stale",
+        }
+    }
+}
+
+/// The code of a recorded UID that is not the member's.
+pub const CLUSTER_ID_STALE: &str = "cluster-id-stale";
+
+/// The code of a secret that is not there.
+pub const SECRET_MISSING: &str = "secret-missing";
+
+/// The code of a `Cluster` without `spec.secretRef`.
+pub const SECRET_NOT_REFERENCED: &str = "secret-not-referenced";
+
+/// The code of an impersonator's secret that is not there or holds no token.
+pub const IMPERSONATOR_MISSING: &str = "impersonator-missing";
+
+/// The code of a `Cluster` without `spec.impersonatorSecretRef`.
+pub const IMPERSONATOR_NOT_REFERENCED: &str = "impersonator-not-referenced";

@@ -1,8 +1,8 @@
 //! Findings about what keeps connections to a member's old address. Pure.
 
+use jiff::Timestamp;
 use karmada_repair::finding::{Finding, Severity};
 use karmada_repair::part::Part;
-use karmada_repair::text::shell_word;
 
 use crate::config::{Config, DeliveryCheck};
 use crate::diagnose::{about, wanted_endpoint};
@@ -14,6 +14,7 @@ pub(super) fn of_estimator(
     member: &Member,
     examination: &Examination<'_>,
     observed: &Observed,
+    now: Timestamp,
 ) -> Option<Finding> {
     let secret = observed.host.seen()?.estimators.get(member.name())?;
     let SecretKubeconfig::Kubeconfig { servers, .. } = &secret.kubeconfig else {
@@ -21,7 +22,16 @@ pub(super) fn of_estimator(
     };
     let wanted = wanted_endpoint(member, examination)?;
     let stale = secret_kubeconfig::stale_servers(servers, member, &wanted);
-    let first = stale.first()?;
+    let authorities =
+        secret_kubeconfig::stale_authorities(&secret.kubeconfig, member, examination, now);
+    let Some(first) = stale.first() else {
+        let message = format!(
+            "the scheduler's estimator trusts a CA that did not sign what the member presents: that of {} on the host cluster",
+            secret.object
+        );
+        return (!authorities.is_empty())
+            .then(|| about(member, ESTIMATOR_STALE, Severity::Warning, message));
+    };
     let message = format!(
         "the scheduler's estimator dials {first}, which is in {} on the host cluster",
         secret.object

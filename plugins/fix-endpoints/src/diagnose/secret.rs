@@ -4,9 +4,9 @@ use karmada_repair::finding::{Finding, Severity};
 use karmada_repair::part::Part;
 use karmada_repair::text::shell_word;
 
-use crate::credentials::Renewal;
+use crate::credentials::{Making, Renewal};
 use crate::diagnose::credentials::copied;
-use crate::diagnose::{about, wanted_endpoint};
+use crate::diagnose::{SECRET_MISSING, SECRET_NOT_REFERENCED, about, wanted_endpoint};
 use crate::examine::Examination;
 use crate::observed::{Member, MemberSecret, Observed, SecretKubeconfig};
 use crate::secret_kubeconfig;
@@ -15,28 +15,23 @@ pub(super) fn of_secret(
     member: &Member,
     observed: &Observed,
     renewals: &[Renewal],
+    makings: &[Making],
 ) -> Vec<Finding> {
     let Some(reference) = &member.cluster.spec.secret_ref else {
         return vec![
             about(
                 member,
-                "secret-not-referenced",
+                SECRET_NOT_REFERENCED,
                 Severity::Error,
                 "it names no secret (spec.secretRef), so it was joined only in part".to_owned(),
             )
-            .hint(format!(
-                "{} get secrets -A shows whether a secret {} is there",
-                observed.control_plane.commands.kubectl,
-                member.name()
-            )),
+            .hint(match makings.contains(&Making::SecretReference) {
+                true => made_by(member, observed),
+                false => from_member(member, observed),
+            }),
         ];
     };
     let secret = format!("{}/{}", reference.namespace, reference.name);
-    let name = shell_word(member.name());
-    let from_member = format!(
-        "{} {name} --cluster-context {name}=CONTEXT takes it from the member",
-        observed.control_plane.own_command
-    );
     match &member.secret {
         Part::Seen(seen) => missing_keys(member, seen, renewals)
             .into_iter()
@@ -47,17 +42,20 @@ pub(super) fn of_secret(
                     Severity::Error,
                     format!("its secret {secret} has no value for {key:?}"),
                 )
-                .hint(from_member.clone())
+                .hint(from_member(member, observed))
             })
             .collect(),
         Part::Absent => vec![
             about(
                 member,
-                "secret-missing",
+                SECRET_MISSING,
                 Severity::Error,
                 format!("its secret {secret} is not there"),
             )
-            .hint(copied(member, observed, Renewal::Token)),
+            .hint(match makings.contains(&Making::Secret) {
+                true => made_by(member, observed),
+                false => copied(member, observed, Renewal::Token),
+            }),
         ],
         Part::Unreadable(reason) => vec![
             about(
@@ -72,6 +70,23 @@ pub(super) fn of_secret(
             )),
         ],
     }
+}
+
+fn from_member(member: &Member, observed: &Observed) -> String {
+    let name = shell_word(member.name());
+    format!(
+        "{} {name} --cluster-context {name}=CONTEXT takes it from the member",
+        observed.control_plane.own_command
+    )
+}
+
+/// The command that makes what is missing.
+pub(super) fn made_by(member: &Member, observed: &Observed) -> String {
+    format!(
+        "{} {} --yes makes it as karmadactl join does",
+        observed.control_plane.own_command,
+        shell_word(member.name())
+    )
 }
 
 /// The keys that have no value and get none by the plan.

@@ -1,8 +1,10 @@
 //! Findings about what the controllers and the proxy say of a member. Pure.
 
 use karmada_repair::finding::{Finding, Severity};
+use karmada_repair::text::shell_word;
 
-use crate::diagnose::about;
+use crate::bypass;
+use crate::diagnose::{PAGE, about};
 use crate::examine::{Block, Examination, Fault, Remedy};
 use crate::observed::{Member, Observed};
 use crate::proxy_answer::ProxyAnswer;
@@ -28,6 +30,14 @@ pub(super) fn of_state(
     let explained = by_fault || by_block;
     let kubectl = &observed.control_plane.commands.kubectl;
     let ready = member.cluster.is_ready();
+    let access = || {
+        let own = &observed.control_plane.own_command;
+        format!(
+            "{} {}",
+            own.replacen(PAGE, "grant-impersonate", 1),
+            shell_word(member.name())
+        )
+    };
     match &member.proxy {
         _ if explained => None,
         Some(ProxyAnswer::Unauthorized) if ready => Some(
@@ -37,7 +47,7 @@ pub(super) fn of_state(
                 Severity::Warning,
                 "it is reached, and refuses the impersonator's token (401)".to_owned(),
             )
-            .hint("kubectl karmada-grant-impersonate repairs access through the proxy"),
+            .hint(access()),
         ),
         Some(ProxyAnswer::Forbidden { message }) if ready => Some(
             about(
@@ -46,7 +56,7 @@ pub(super) fn of_state(
                 Severity::Warning,
                 format!("it is reached, and does not let you in through the proxy (403): {message}"),
             )
-            .hint("kubectl karmada-grant-impersonate repairs access through the proxy"),
+            .hint(access()),
         ),
         Some(ProxyAnswer::ForbiddenHere { message }) if ready => Some(
             about(
@@ -55,7 +65,7 @@ pub(super) fn of_state(
                 Severity::Warning,
                 format!("it is ready; the proxy could not be tried, because the control plane does not let you use it: {message}"),
             )
-            .hint("kubectl karmada-grant-impersonate repairs access through the proxy"),
+            .hint(access()),
         ),
         Some(ProxyAnswer::Failed { failure, message }) if ready => Some(
             about(
@@ -67,8 +77,44 @@ pub(super) fn of_state(
             .hint(format!("{kubectl} get --raw {}/readyz shows the answer", proxy_of(member))),
         ),
         Some(ProxyAnswer::Ready) | None if ready => None,
+        _ if bypass::fails(member) => Some(of_proxy_server(member, kubectl)),
         answer => Some(not_ready(member, answer.as_ref(), kubectl)),
     }
+}
+
+/// What is to be said of a proxy that fails where nothing shows that the member is reached without it.
+fn of_proxy_server(member: &Member, kubectl: &str) -> Finding {
+    let server = bypass::server(member);
+    let at = server
+        .as_ref()
+        .map(|server| format!("{}:{}", server.host(), server.port()))
+        .unwrap_or_default();
+    let tried = server.as_ref().and_then(|server| member.tried_at(server));
+    let how = match (&server, tried) {
+        (Some(server), _) if server.is_own_host() => {
+            "leads the control plane back to itself".to_owned()
+        }
+        (_, Some(tried)) if tried.reach.refutes() => tried.words(),
+        _ => "does not let the control plane through".to_owned(),
+    };
+    let directly = member
+        .endpoint()
+        .and_then(|endpoint| Some((member.tried_at(&endpoint)?.words(), endpoint)));
+    let without = match directly {
+        Some((words, endpoint)) => format!("without it, {endpoint} {words}"),
+        None => "whether its endpoint answers without it was not tried".to_owned(),
+    };
+    about(
+        member,
+        "proxy-url-failing",
+        Severity::Error,
+        format!("it is dialled through the proxy at {at} (spec.proxyURL), which {how}; {without}"),
+    )
+    .hint(format!(
+        "if the control plane reaches it without the proxy: {kubectl} patch clusters.cluster.karmada.io {} --type=json \
+         -p '[{{\"op\":\"remove\",\"path\":\"/spec/proxyURL\"}}]'",
+        shell_word(member.name())
+    ))
 }
 
 fn not_ready(member: &Member, answer: Option<&ProxyAnswer>, kubectl: &str) -> Finding {

@@ -364,6 +364,57 @@ fn the_estimators_kubeconfig_follows_the_member_and_its_deployment_restarts() {
 }
 
 #[test]
+fn the_estimators_ca_follows_a_rotation() {
+    use base64::Engine;
+    use base64::engine::general_purpose::STANDARD;
+    let mut observed = field_report();
+    observed.members.truncate(1);
+    let observed_before = carried_out(&observed, &planned(&observed, &Config::default()));
+    let mut observed = observed_before;
+    make_ready(&mut observed.members[0]);
+    let authority = observed.members[0]
+        .secret
+        .seen()
+        .and_then(|secret| secret.ca_bundle.clone())
+        .unwrap_or_default();
+    let (_, old) = served(&["172.20.0.3"]);
+    let kubeconfig = |authority: &str| {
+        let text = format!(
+            "clusters:\n- cluster: {{server: 'https://172.20.0.3:6443', certificate-authority-data: {}}} # kept\n  name: a\n",
+            STANDARD.encode(authority)
+        );
+        STANDARD.encode(text)
+    };
+    let mut host = host();
+    host.estimators.insert(
+        "cluster-a".to_owned(),
+        EstimatorSecret {
+            object: ObjectReference::secret("karmada-system", "cluster-a-kubeconfig"),
+            key: "cluster-a-kubeconfig".to_owned(),
+            kubeconfig: secret_kubeconfig::read(Some(&kubeconfig(&old))),
+        },
+    );
+    observed.host = Part::Seen(host);
+    assert_eq!(
+        codes(&observed, &Config::default()),
+        ["warning estimator-stale cluster-a"]
+    );
+    let plan = planned(&observed, &Config::default());
+    assert_eq!(
+        sentences(&plan),
+        [
+            "patch secret/karmada-system/cluster-a-kubeconfig: set data.cluster-a-kubeconfig to ***",
+            "restart deployment/karmada-system/karmada-scheduler-estimator-cluster-a and wait for its roll-out",
+        ]
+    );
+    let Action::PatchObject { patch, .. } = &plan.steps[0].action else {
+        panic!("the first step patches the secret: {plan:?}");
+    };
+    let written = serde_json::json!(patch)[1]["value"].clone();
+    assert_eq!(written, kubeconfig(&authority));
+}
+
+#[test]
 fn delivery_is_proven_for_what_moved_and_for_what_was_never_proven() {
     let mut observed = field_report();
     assert_eq!(
@@ -483,4 +534,149 @@ fn a_member_that_an_interrupted_run_moved_is_waited_for_and_proven() {
         "restart deployment/karmada-system/karmada-controller-manager and wait for its roll-out"
     );
     assert_eq!(plan.proofs[0].awaits[0].code, "not-ready");
+}
+
+fn by_name() -> Config {
+    Config {
+        by_name: true,
+        ..Config::default()
+    }
+}
+
+#[test]
+fn names_are_taken_where_they_are_asked_for() {
+    let mut observed = field_report();
+    observed.members.truncate(1);
+    check(
+        &observed,
+        &by_name(),
+        &[
+            "connect container k3d-karmada-host-server-0 to network k3d-cluster-a at 172.20.255.254 if Docker allows it",
+            "patch cluster/cluster-a: set spec.apiEndpoint to https://k3d-cluster-a-server-0:6443 and note it unproven",
+        ],
+    );
+    let plan = planned(&observed, &by_name());
+    let caution = plan.steps[1].caution.clone().unwrap_or_default();
+    assert!(caution.contains("pods ask a DNS of their own"), "{caution}");
+}
+
+#[test]
+fn an_address_that_works_gives_way_to_a_name_that_is_asked_for() {
+    let mut observed = field_report();
+    observed.members.truncate(1);
+    let observed = carried_out(&observed, &planned(&observed, &Config::default()));
+    check(
+        &observed,
+        &by_name(),
+        &[
+            "patch cluster/cluster-a: set spec.apiEndpoint to https://k3d-cluster-a-server-0:6443 and note it unproven",
+        ],
+    );
+}
+
+#[test]
+fn a_name_that_cannot_be_used_gives_way_to_an_address() {
+    let unknown = |observed: &mut Observed| {
+        let tried = Tried {
+            from: HOST.to_owned(),
+            reach: Reach::NotFound,
+        };
+        let name = "https://k3d-cluster-a-server-0:6443".to_owned();
+        observed.members[0].tried.insert(name, tried);
+    };
+    let uncertified = |observed: &mut Observed| {
+        let (certificate, authority) = served(&["172.20.0.3"]);
+        serve(&mut observed.members[0], certificate);
+        if let Part::Seen(secret) = &mut observed.members[0].secret {
+            secret.ca_bundle = Some(authority);
+        }
+    };
+    let nameless = |observed: &mut Observed| {
+        found(observed, "k3d-cluster-a-server-0").name = "a name".to_owned();
+        let served = observed.members[0].served.remove("k3d-cluster-a-server-0");
+        if let Some(served) = served {
+            observed.members[0]
+                .served
+                .insert("a name".to_owned(), served);
+        }
+    };
+    type Change<'a> = &'a dyn Fn(&mut Observed);
+    let cases: [(Change<'_>, &str); 3] = [
+        (&unknown, "is not known, or refuses connections"),
+        (&uncertified, "does not name k3d-cluster-a-server-0"),
+        (&nameless, "no name that can be dialled"),
+    ];
+    for (change, why) in cases {
+        let mut observed = field_report();
+        observed.members.truncate(1);
+        change(&mut observed);
+        let plan = sentences(&planned(&observed, &by_name()));
+        assert!(
+            plan[1].contains("https://172.20.0.3:6443"),
+            "{why}: {plan:?}"
+        );
+        let findings = diagnose(&observed, &by_name(), now());
+        let said = findings
+            .iter()
+            .find(|finding| finding.key.code == "name-not-usable");
+        assert!(
+            said.is_some_and(|finding| finding.message.contains(why)),
+            "{why}: {findings:?}"
+        );
+    }
+}
+
+/// A member behind a proxy that the control plane does not reach, and what came of dialling it directly.
+fn behind_a_proxy(proxy: &str, directly: Option<Reach>) -> Observed {
+    let mut observed = field_report();
+    observed.members.truncate(1);
+    let member = &mut observed.members[0];
+    member.cluster.spec.api_endpoint = Some("https://172.20.0.3:6443".to_owned());
+    member.cluster.spec.proxy_url = Some(proxy.to_owned());
+    member.proxy = Some(ProxyAnswer::read(
+        503,
+        "error trying to reach service: proxyconnect tcp: dial tcp 10.0.0.9:3128: connect: connection refused",
+    ));
+    if let Some(reach) = directly {
+        let from = HOST.to_owned();
+        member
+            .tried
+            .insert("https://172.20.0.3:6443".to_owned(), Tried { from, reach });
+    }
+    attach(
+        found(&mut observed, HOST),
+        "k3d-cluster-a",
+        Some("172.20.0.4"),
+    );
+    observed
+}
+
+#[test]
+fn a_proxy_is_removed_where_the_endpoint_answers_without_it() {
+    let observed = behind_a_proxy("http://10.0.0.9:3128", Some(Reach::Open));
+    check(
+        &observed,
+        &Config::default(),
+        &["patch cluster/cluster-a: remove spec.proxyURL and note it unproven"],
+    );
+}
+
+#[test]
+fn a_proxy_is_left_alone_unless_it_is_shown_to_be_in_the_way() {
+    let cases = [
+        behind_a_proxy("http://10.0.0.9:3128", None),
+        behind_a_proxy("http://10.0.0.9:3128", Some(Reach::NoAnswer)),
+        behind_a_proxy("http://me:secret@10.0.0.9:3128", Some(Reach::Open)),
+    ];
+    for observed in cases {
+        assert!(planned(&observed, &Config::default()).is_empty());
+        let findings = diagnose(&observed, &Config::default(), now());
+        assert_eq!(findings[0].key.code, "proxy-url-failing", "{findings:?}");
+        let said = format!("{findings:?}");
+        assert!(!said.contains("secret@"), "{said}");
+    }
+    let mut reached = behind_a_proxy("http://10.0.0.9:3128", Some(Reach::Open));
+    make_ready(&mut reached.members[0]);
+    reached.members[0].proxy = None;
+    assert_eq!(codes(&reached, &Config::default()), Vec::<String>::new());
 }

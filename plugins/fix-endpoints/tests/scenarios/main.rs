@@ -14,6 +14,7 @@ fn main() -> ExitCode {
         claims: &[("not proven to work.", &[4])],
         no_codes: &[
             "fix-endpoints",
+            "grant-impersonate",
             "karmada-cluster",
             "karmada-impersonator",
             "karmada-system",

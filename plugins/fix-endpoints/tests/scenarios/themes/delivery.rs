@@ -11,6 +11,7 @@ use crate::endpoints;
 pub(super) fn scenarios() -> Vec<Scenario> {
     let mut scenarios = anywhere![
         heals_the_blindness_after_a_move,
+        heals_a_move_behind_a_load_balancer,
         finds_a_blind_control_plane_by_its_delivery_check,
         heals_a_blindness_that_was_made_by_hand,
         proves_delivery_alone,
@@ -19,12 +20,6 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         cannot_prove_what_it_may_not_read,
         restarts_only_what_keeps_connections,
     ];
-    let why = "a certificate behind a load balancer that leads nowhere is not read";
-    scenarios.extend(
-        anywhere![heals_a_move_behind_a_load_balancer]
-            .into_iter()
-            .map(|fact| fact.pending(why)),
-    );
     scenarios.extend(embedded![
         reads_members_by_their_own_context_where_the_proxy_refuses,
         writes_only_works_and_configmaps_to_prove_delivery,

@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
-use karmada_lab::{Effect, Fault, Federation, Spec, Works};
+use karmada_lab::{Effect, Fault, Federation, MemberSpec, Mode, Spec, Works};
 use karmada_scenarios::plugin::Plugin;
 use karmada_scenarios::scenario::{Scenario, embedded};
 use karmada_scenarios::state::{self, cluster_path};
 use rustix::process::Signal;
+use serde_json::json;
 
 use crate::endpoints;
 
@@ -20,6 +21,9 @@ pub(super) fn scenarios() -> Vec<Scenario> {
         says_what_it_still_waited_for,
         removes_what_it_delivered_to_prove_delivery,
         is_taken_back_after_a_kill_at_any_step,
+        is_taken_back_after_an_interruption_at_any_kind_of_step,
+        is_completed_by_a_later_run_after_an_interruption_at_any_kind_of_step,
+        is_taken_back_after_an_interruption_at_any_step_of_an_agents_member,
         is_deaf_to_hangups_under_nohup,
         is_completed_by_a_later_run,
         is_completed_by_a_later_run_after_a_kill_at_any_step,
@@ -242,5 +246,108 @@ fn survives_two_runs_at_once() {
     Plugin::with_host(&federation).run().exits(0);
     for cluster in ["cluster-a", "cluster-b"] {
         assert!(state::is_ready(&federation, cluster));
+    }
+}
+
+/// A member of whose join nothing is left but its `Cluster`, which leads back to the control plane.
+fn half_joined() -> Federation {
+    let federation = Federation::start(Spec {
+        works: Works::Awake,
+        ..Spec::with_members([MemberSpec::k3d("one").subnet("172.20.0.0/16")])
+    })
+    .unwrap();
+    for secret in ["one", "one-impersonator"] {
+        let path = state::secret_path(secret);
+        federation.control_plane().delete(&path).unwrap();
+    }
+    let without = json!({"spec": {"secretRef": null, "impersonatorSecretRef": null}});
+    state::patch_cluster(&federation, "one", &without);
+    federation
+}
+
+/// Every kind of step, as it is announced once it is done.
+const KINDS: [&str; 8] = [
+    "backup: ",
+    "network k3d-one at",
+    "patch cluster/one: set spec.apiEndpoint",
+    "create secret/karmada-cluster/one:",
+    "patch cluster/one: set spec.secretRef",
+    "create secret/karmada-cluster/one-impersonator:",
+    "patch cluster/one: set spec.impersonatorSecretRef",
+    "restart deployment/karmada-system/karmada-controller-manager",
+];
+
+/// A run that hears a signal once this was said, with its backup. What it says is not half-said.
+fn interrupted(federation: &Federation, plugin: Plugin, step: &str) -> String {
+    for path in [
+        "/connect",
+        "v1alpha1/clusters/one",
+        "/secrets",
+        "/deployments",
+    ] {
+        let slow = Effect::Slow(Duration::from_millis(100));
+        federation.inject(Fault::on(path, slow).method("POST"));
+        let slow = Effect::Slow(Duration::from_millis(100));
+        federation.inject(Fault::on(path, slow).method("PATCH"));
+    }
+    let mut running = plugin.start();
+    running.wait_for(step);
+    running.signal(Signal::INT);
+    let said = running.finish();
+    federation.heal();
+    assert!(matches!(said.code, Some(0 | 4)), "{step}: {said}");
+    if said.code == Some(4) {
+        said.tells("--undo").does_not_report("Repaired");
+    }
+    said.line_with("backup: ")
+        .trim_start_matches("backup: ")
+        .to_owned()
+}
+
+fn is_taken_back_after_an_interruption_at_any_kind_of_step() {
+    for step in KINDS {
+        let federation = half_joined();
+        let before = state::restorable(&federation);
+        let backup = interrupted(&federation, Plugin::with_host(&federation), step);
+        let said = Plugin::with_host(&federation)
+            .args(&["--undo", &backup, "--timeout", "5s"])
+            .run();
+        state::is_same(&state::restorable(&federation), &before, &said);
+    }
+}
+
+fn is_completed_by_a_later_run_after_an_interruption_at_any_kind_of_step() {
+    for step in KINDS {
+        let federation = half_joined();
+        interrupted(&federation, Plugin::with_host(&federation), step);
+        let said = Plugin::with_host(&federation).run();
+        said.exits(0);
+        assert!(state::is_ready(&federation, "one"), "{step}: {said}");
+    }
+}
+
+fn is_taken_back_after_an_interruption_at_any_step_of_an_agents_member() {
+    for step in [
+        "network k3d-one at",
+        "patch cluster/one",
+        "patch deployment/",
+    ] {
+        let mut member = MemberSpec::k3d("one").subnet("172.20.0.0/16");
+        member.mode = Mode::Pull;
+        let federation = Federation::start(Spec::with_members([member])).unwrap();
+        let agent = "/apis/apps/v1/namespaces/karmada-system/deployments/karmada-agent";
+        let specs = || {
+            let agent = federation.member("one").read(agent).unwrap();
+            let networks = federation.docker().networks("k3d-karmada-host-server-0");
+            let cluster = state::cluster(&federation, "one");
+            (cluster["spec"].clone(), agent["spec"].clone(), networks)
+        };
+        let before = specs();
+        let plugin = Plugin::on(&federation).args(&["one", "--yes"]);
+        let backup = interrupted(&federation, plugin, step);
+        let said = Plugin::on(&federation)
+            .args(&["--yes", "--undo", &backup, "--timeout", "5s"])
+            .run();
+        assert_eq!(specs(), before, "{step}: {said}");
     }
 }
