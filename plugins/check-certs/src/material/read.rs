@@ -103,7 +103,7 @@ impl Reading {
             if CERTIFICATES.contains(&block.label.as_str()) {
                 match certificate(block) {
                     Ok(certificate) => {
-                        visible += usize::from(passed_over(block).is_none());
+                        visible += usize::from(is_visible(block));
                         certificates.push(certificate);
                         faults.extend(
                             passed_over(block)
@@ -265,9 +265,16 @@ fn passed_over(block: &Block) -> Option<String> {
     }
     match block.label.as_str() {
         "CERTIFICATE" if block.headers.is_empty() => None,
-        "CERTIFICATE" => Some("has header lines; Go passes over it".to_owned()),
+        "CERTIFICATE" => {
+            Some("has header lines; Go passes over it in a bundle of authorities".to_owned())
+        }
         _ => Some("does not say CERTIFICATE; Go and rustls pass over it".to_owned()),
     }
+}
+
+/// Whether Go sees a certificate: one with header lines as that of a server or client, though not as an authority.
+fn is_visible(block: &Block) -> bool {
+    block.passed_over.is_none() && block.label == "CERTIFICATE"
 }
 
 /// What is said of bytes that were not recognised.
