@@ -145,12 +145,19 @@ async fn way_back(
     plan.steps
         .extend(undone.map(|(step, action)| step_back(step, action)));
     if !plan.steps.is_empty() {
-        let restarts = backup.steps.iter().filter(|saved| {
-            matches!(saved.step.action, Action::Restart { .. })
-                && !matches!(saved.result, Some(StepResult::Skipped(_)))
-        });
-        plan.steps.extend(restarts.map(|saved| Step {
-            reason: "it keeps connections to the addresses that are taken back".to_owned(),
+        let mut restarts: Vec<&SavedStep> = Vec::new();
+        for saved in &backup.steps {
+            let was_done = matches!(saved.step.action, Action::Restart { .. })
+                && !matches!(saved.result, Some(StepResult::Skipped(_)));
+            let is_first = restarts
+                .iter()
+                .all(|other| other.step.action != saved.step.action);
+            if was_done && is_first {
+                restarts.push(saved);
+            }
+        }
+        plan.steps.extend(restarts.into_iter().map(|saved| Step {
+            reason: "it goes on with what is taken back until it starts anew".to_owned(),
             ..step_back(&saved.step, saved.step.action.clone())
         }));
     }

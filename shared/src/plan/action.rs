@@ -32,7 +32,8 @@ pub enum Action {
         object: ObjectReference,
         /// The operations, `test` first.
         patch: Patch,
-        /// The operations that take the change back, preceded by tests of what was written.
+        /// The operations that take the change back, preceded by tests of what was written. Tests alone = it is not taken
+        /// back, because what was written since may need it.
         inverse: Patch,
     },
     /// A POST of a new object; precondition: there is none of that name. Taken back by deleting it as long as it is what

@@ -1,6 +1,6 @@
 //! Whether an object is as a step left it or as it was before, and what follows from that for the steps before. Pure.
 
-use json_patch::PatchOperation;
+use json_patch::{Patch, PatchOperation};
 use serde_json::Value;
 
 use crate::apply::{StepResult, is_manifest};
@@ -158,7 +158,7 @@ pub(super) fn back(saved: &SavedStep, now: &Value) -> State {
 
 fn of_patch(saved: &SavedStep, now: &Value) -> State {
     let action = &saved.step.action;
-    let Action::PatchObject { patch, .. } = action else {
+    let Action::PatchObject { patch, inverse, .. } = action else {
         return State::Before;
     };
     let uid = |object: &Value| object.pointer("/metadata/uid").cloned();
@@ -166,6 +166,12 @@ fn of_patch(saved: &SavedStep, now: &Value) -> State {
         return another(action);
     }
     if holds_result(now, &without_notes(patch)) {
+        if only_tests(inverse) {
+            return State::Stays(format!(
+                "{}: what was written since may need it",
+                action.sentence()
+            ));
+        }
         return match back(saved, now) {
             State::After(back) => State::After(Box::new(without_lost_notes(*back, now))),
             state => state,
@@ -174,10 +180,23 @@ fn of_patch(saved: &SavedStep, now: &Value) -> State {
     if !was_done(saved) {
         return State::Before;
     }
-    match unmet_precondition(now, &without_notes(patch)) {
+    match unmet_precondition(now, &without_version(&without_notes(patch))) {
         None => State::Before,
         Some(path) => State::Changed(format!("{} {path}", action.target())),
     }
+}
+
+/// Whether a patch changes nothing: a step with such an inverse is not taken back.
+fn only_tests(patch: &Patch) -> bool {
+    let is_test = |operation: &PatchOperation| matches!(operation, PatchOperation::Test(_));
+    patch.0.iter().all(is_test)
+}
+
+/// The patch without its test of the version, which every write raises, also one that takes it back.
+fn without_version(patch: &Patch) -> Patch {
+    let is_version = |operation: &PatchOperation| matches!(operation, PatchOperation::Test(test) if test.path.as_str() == "/metadata/resourceVersion");
+    let rest = patch.0.iter().filter(|operation| !is_version(operation));
+    Patch(rest.cloned().collect())
 }
 
 /// An object that was not there before; what others may have filled stays.
