@@ -22,6 +22,7 @@ use crate::cli::connection::{ConnectionFlags, HostFlags, KUBECONFIG_USER, Member
 use crate::cli::docker::DockerChoice;
 use crate::cli::run::{FAIL_ON, OF_REPAIRS, OUTPUT, RunFlags, RunOptions};
 use crate::clock::Deadline;
+use crate::core_dump;
 use crate::env::Env;
 use crate::error::{Explain, Failure, UsageError};
 use crate::exit::Exit;
@@ -197,6 +198,7 @@ struct CommandLine<A: Args> {
 }
 
 fn run<R: Repair>() -> Exit {
+    core_dump::switch_off();
     let matches = match command::<R>().try_get_matches() {
         Ok(matches) => matches,
         Err(error) => {
@@ -297,6 +299,13 @@ pub fn command<R: Repair>() -> clap::Command {
         for flag in OF_REPAIRS {
             command = command.mut_arg(flag, |flag| flag.hide(true));
         }
+    }
+    if command.has_subcommands() {
+        // What is common to all verbs may stand behind the verb, too.
+        command = command.mut_args(|arg| match arg.is_positional() {
+            true => arg,
+            false => arg.global(true),
+        });
     }
     command
 }

@@ -24,4 +24,5 @@ pub mod report;
 pub mod text;
 pub mod tls;
 
+mod core_dump;
 mod undo;

@@ -132,7 +132,7 @@ pub struct Commands {
 impl Commands {
     /// `kubectl` for this server. Through the proxy it is that for the control plane with another `--server`: kubectl
     /// keeps the authority and the credentials of the context.
-    fn of(&self, server: &Server) -> String {
+    pub fn of(&self, server: &Server) -> String {
         match server {
             Server::ControlPlane => self.kubectl.clone(),
             Server::Host => self.host.clone(),
