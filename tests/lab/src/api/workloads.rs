@@ -120,7 +120,10 @@ fn pod(workload: &Value, index: usize, node: &str) -> Value {
     let containers = spec["containers"].as_array().into_iter().flatten();
     let ready: Vec<Value> = containers
         .map(|container| {
-            json!({"name": container["name"], "image": container["image"], "ready": true, "restartCount": 0})
+            json!({
+                "name": container["name"], "image": container["image"], "ready": true, "restartCount": 0,
+                "state": {"running": {"startedAt": now()}},
+            })
         })
         .collect();
     json!({
