@@ -2,6 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
 use karmada_lab::{Availability, Backend, backends};
 use libtest_mimic::{Failed, Trial};
 
@@ -20,6 +23,8 @@ pub enum Program {
     Kubectl,
     /// `docker`.
     Docker,
+    /// `python3` with its package `cryptography`.
+    PythonWithCryptography,
 }
 
 enum Show {
@@ -118,13 +123,31 @@ impl Program {
         match self {
             Program::Kubectl => "kubectl",
             Program::Docker => "docker",
+            Program::PythonWithCryptography => "python3 with cryptography",
         }
     }
 
     fn is_there(self) -> bool {
+        if let Program::PythonWithCryptography = self {
+            return python_with_cryptography().is_some();
+        }
         let path = std::env::var_os("PATH").unwrap_or_default();
         std::env::split_paths(&path).any(|folder| folder.join(self.file()).is_file())
     }
+}
+
+/// A `python3` that has the package `cryptography`: the one on `PATH`, else that of the system.
+pub fn python_with_cryptography() -> Option<PathBuf> {
+    ["python3", "/usr/bin/python3"]
+        .into_iter()
+        .find(|python| {
+            let imported = Command::new(python)
+                .args(["-c", "import cryptography.fernet"])
+                .stderr(Stdio::null())
+                .status();
+            imported.is_ok_and(|status| status.success())
+        })
+        .map(PathBuf::from)
 }
 
 fn ignored(name: String, reason: &str) -> Trial {
