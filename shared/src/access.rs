@@ -247,7 +247,8 @@ impl Access {
             .kubeconfig
             .as_ref()
             .or(self.options.connection.kubeconfig.as_ref());
-        let host_flags = if host.is_given() {
+        // Whoever types the commands is not in the pod.
+        let host_flags = if host.is_given() && !host.in_cluster {
             flag("kubeconfig", file.and_then(|file| file.to_str()))
                 + &flag("context", host.context.as_deref())
         } else {
@@ -267,7 +268,7 @@ impl Access {
     pub fn own_command(&self) -> String {
         let host = &self.options.host;
         format!(
-            "kubectl karmada-{}{}{}{}",
+            "kubectl karmada-{}{}{}{}{}",
             self.plugin,
             self.control_plane_flags(),
             flag(
@@ -275,6 +276,11 @@ impl Access {
                 host.kubeconfig.as_deref().and_then(Path::to_str)
             ),
             flag("host-context", host.context.as_deref()),
+            if host.in_cluster {
+                " --host-in-cluster"
+            } else {
+                ""
+            },
         ) + &self.member_flags()
     }
 
@@ -344,12 +350,23 @@ fn flag(name: &str, value: Option<&str>) -> String {
 
 /// What the command line says about the host cluster cannot be used.
 #[derive(Debug, thiserror::Error)]
-#[error("the host cluster cannot be reached as --host-context or --host-kubeconfig say")]
-struct HostUnusable(#[source] ClusterError);
+#[error("the host cluster cannot be reached as {flag} says")]
+struct HostUnusable {
+    flag: &'static str,
+    source: ClusterError,
+}
 
 impl Explain for HostUnusable {
     fn exit(&self) -> Exit {
-        self.0.exit()
+        self.source.exit()
+    }
+
+    fn hint(&self) -> Option<String> {
+        // The others' hints are about the control plane's flags.
+        match &self.source {
+            ClusterError::NoPod => self.source.hint(),
+            _ => None,
+        }
     }
 }
 
@@ -367,10 +384,19 @@ fn host(
         .connection
         .for_context(host.kubeconfig.clone(), host.context.clone());
     let connect = || match &host.kubeconfig {
+        None if host.in_cluster => connector
+            .connect_from_pod(&connection)
+            .unwrap_or(Err(ClusterError::NoPod)),
         Some(file) => connector.connect(&Kubeconfig::load(Some(file), env)?, &connection),
         None => connector.connect(kubeconfig, &connection),
     };
-    Ok(Some(connect().map_err(HostUnusable)?))
+    let flag = match (&host.context, host.in_cluster) {
+        (Some(_), _) => "--host-context",
+        (None, true) => "--host-in-cluster",
+        (None, false) => "--host-kubeconfig",
+    };
+    let client = connect().map_err(|source| HostUnusable { flag, source })?;
+    Ok(Some(client))
 }
 
 /// Whether the docker command finds the daemon in the same way without flags.

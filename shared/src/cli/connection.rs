@@ -250,6 +250,9 @@ pub struct HostFlags {
     /// The name of the kubeconfig context of the cluster that runs Karmada
     #[arg(long, value_name = "NAME")]
     host_context: Option<String>,
+    /// The cluster that runs Karmada is the one that this runs in as a pod, by its service account
+    #[arg(long, conflicts_with_all = ["host_kubeconfig", "host_context"])]
+    host_in_cluster: bool,
     /// The namespace that Karmada runs in [default: found by its deployments, else karmada-system]
     #[arg(long, value_name = "NAMESPACE")]
     karmada_namespace: Option<String>,
@@ -264,6 +267,7 @@ impl HostFlags {
         Ok(HostOptions {
             kubeconfig: filled_path(self.host_kubeconfig),
             context: filled(self.host_context),
+            in_cluster: self.host_in_cluster,
             karmada_namespace: filled(self.karmada_namespace),
         })
     }
@@ -276,6 +280,8 @@ pub struct HostOptions {
     pub kubeconfig: Option<PathBuf>,
     /// The context; `None` = not given: the current context is the control plane, so the host is then not reached.
     pub context: Option<String>,
+    /// Whether it is the cluster that this process runs in as a pod; then there is neither file nor context.
+    pub in_cluster: bool,
     /// The namespace that Karmada runs in; `None` = to be detected.
     pub karmada_namespace: Option<String>,
 }
@@ -283,7 +289,7 @@ pub struct HostOptions {
 impl HostOptions {
     /// Whether the command line says how to reach the host.
     pub fn is_given(&self) -> bool {
-        self.kubeconfig.is_some() || self.context.is_some()
+        self.kubeconfig.is_some() || self.context.is_some() || self.in_cluster
     }
 }
 

@@ -71,6 +71,11 @@ pub enum ClusterError {
         /// Where was looked.
         places: String,
     },
+    /// The cluster of this pod was asked for outside any pod.
+    #[error(
+        "this runs in no pod of a cluster: KUBERNETES_SERVICE_HOST and KUBERNETES_SERVICE_PORT are not both set"
+    )]
+    NoPod,
     /// No context was asked for and the kubeconfig has no `current-context`.
     #[error("current-context is not set in {places}")]
     NoCurrentContext {
@@ -206,6 +211,7 @@ impl Explain for ClusterError {
     fn exit(&self) -> Exit {
         match self {
             ClusterError::MissingFile { .. }
+            | ClusterError::NoPod
             | ClusterError::UnknownUser { .. }
             | ClusterError::UnknownContext { asked: true, .. }
             | ClusterError::UnknownCluster { context: None, .. } => Exit::Usage,
@@ -218,6 +224,9 @@ impl Explain for ClusterError {
             ClusterError::NoConfiguration { .. } => Some(
                 "name the kubeconfig of the Karmada control plane with --kubeconfig FILE"
                     .to_owned(),
+            ),
+            ClusterError::NoPod => Some(
+                "name the cluster with --host-context NAME or --host-kubeconfig FILE".to_owned(),
             ),
             ClusterError::NoCurrentContext { known, .. }
             | ClusterError::UnknownContext { known, .. } => choices(known),

@@ -247,4 +247,8 @@ fn reads_where_the_host_is() {
         (given.context.as_deref(), given.karmada_namespace.as_deref()),
         (Some("c"), Some("k"))
     );
+    let inside = host("--host-in-cluster");
+    assert!(inside.is_given() && inside.in_cluster);
+    let both = ["x", "--host-in-cluster", "--host-context", "c"];
+    assert!(CommandLine::try_parse_from(both).is_err());
 }

@@ -64,11 +64,20 @@ async fn looks_into_the_pod_only_without_a_kubeconfig() {
     );
     let expected = "unable to read certificate-authority /var/run/secrets/kubernetes.io/serviceaccount/ca.crt of the pod's cluster";
     assert_eq!(error.to_string(), expected);
+    let connector = connector_with(&Env::of(pod), std::sync::Arc::new(|_: &str| {}));
+    let asked = connector.connect_from_pod(&ConnectionOptions::default());
+    assert_eq!(asked.unwrap().err().unwrap().to_string(), expected);
     let named = Kubeconfig::load(Some(&empty), &Env::of(pod)).unwrap();
     assert!(matches!(
         connect(&named),
         ClusterError::NoConfiguration { .. }
     ));
+}
+
+#[tokio::test]
+async fn no_pod_is_no_cluster() {
+    let options = ConnectionOptions::default();
+    assert!(connector().connect_from_pod(&options).is_none());
 }
 
 #[tokio::test]
