@@ -9,6 +9,7 @@ pub(crate) mod exec;
 pub(crate) mod fields;
 pub(crate) mod identity;
 pub(crate) mod kinds;
+pub(crate) mod pages;
 pub(crate) mod patch;
 pub(crate) mod protobuf;
 pub(crate) mod rbac;

@@ -15,6 +15,7 @@ use serde_json::{Value, json};
 use super::exec::{self, Execution, PodExec, Script};
 use super::identity::{self, ImpersonationWording, StaticToken, User};
 use super::kinds::{self, Kind, Role};
+use super::pages::{self, Page};
 use super::patch::Patch;
 use super::rbac::{self, Attempt};
 use super::refusal::Refusal;
@@ -523,16 +524,17 @@ impl ApiServer {
         }
         let (objects, revision) = self.registry.list(address.kind, namespace, &selection);
         let revision = revision.to_string();
-        if as_table {
-            return Ok(Outcome::Object(
-                200,
-                table::render(address.kind, &objects, &revision),
-            ));
+        let Page { objects, rest } = pages::page(objects, query)?;
+        let mut list = match as_table {
+            true => table::render(address.kind, &objects, &revision),
+            false => json!({
+                "kind": format!("{}List", address.kind.kind), "apiVersion": address.kind.api_version(),
+                "metadata": {"resourceVersion": revision}, "items": objects,
+            }),
+        };
+        for (name, value) in rest {
+            list["metadata"][name] = value;
         }
-        let list = json!({
-            "kind": format!("{}List", address.kind.kind), "apiVersion": address.kind.api_version(),
-            "metadata": {"resourceVersion": revision}, "items": objects,
-        });
         Ok(Outcome::Object(200, list))
     }
 

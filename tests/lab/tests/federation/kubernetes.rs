@@ -56,6 +56,32 @@ fn replacing_a_missing_key_adds_it() {
 }
 
 #[test]
+fn long_lists_come_in_pages() {
+    let (federation, kube) = with_map();
+    for name in ["a", "b", "z"] {
+        let map = json!({"metadata": {"name": name}});
+        federation.control_plane().create(MAPS, &map).unwrap();
+    }
+    let (mut names, mut next, mut pages) = (Vec::new(), String::new(), 0);
+    loop {
+        let list = parsed(kube.read(&format!("{MAPS}?limit=3&continue={next}")));
+        for item in list["items"].as_array().unwrap() {
+            names.push(item["metadata"]["name"].as_str().unwrap().to_owned());
+        }
+        pages += 1;
+        match list["metadata"]["continue"].as_str() {
+            Some(token) => token.clone_into(&mut next),
+            None => break,
+        }
+    }
+    let all = parsed(kube.read(MAPS))["items"].as_array().unwrap().len();
+    assert_eq!((names.len(), pages), (all, all.div_ceil(3)));
+    assert!(names.is_sorted());
+    let refused = refusal(kube.read(&format!("{MAPS}?limit=3&continue=no-token")));
+    assert_eq!(refused, (400, "continue key is not valid".to_owned()));
+}
+
+#[test]
 fn an_old_resource_version_is_a_conflict() {
     let (federation, kube) = with_map();
     let old = federation.control_plane().read(MAP).unwrap();
