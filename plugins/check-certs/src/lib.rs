@@ -16,6 +16,7 @@ pub mod observed;
 pub mod overview;
 pub mod place;
 pub mod probe;
+pub mod render;
 pub mod rows;
 pub mod rustls_verdict;
 pub mod signature;
@@ -46,6 +47,7 @@ impl Repair for CheckCerts {
     const AFTER_HELP: &'static str = AFTER_HELP;
     const CONTROL_PLANE: Need = Need::Optional;
     const REPAIRS: bool = false;
+    const OWN_FORMATS: &[&str] = render::FORMATS;
     const FAIL_ON: FailOn = FailOn::Warning;
     type Args = CheckCertsArgs;
     type Config = Config;
@@ -80,6 +82,16 @@ impl Repair for CheckCerts {
     ) -> Overview {
         overview::overview(observed, findings, config, now)
     }
+
+    fn rendering(
+        format: &str,
+        observed: &Observed,
+        findings: &[Finding],
+        config: &Config,
+        now: Timestamp,
+    ) -> String {
+        render::render(format, observed, findings, config, now)
+    }
 }
 
 const AFTER_HELP: &str = "\
@@ -91,6 +103,9 @@ Examples:
   kubectl karmada-check-certs --path /etc/karmada/pki
   # One server, against the CA in a file
   kubectl karmada-check-certs --endpoint 172.18.0.2:5443 --path ca.crt
+  # A timeline to look at, and metrics for the textfile collector of node_exporter
+  kubectl karmada-check-certs -o html > certificates.html
+  kubectl karmada-check-certs -o prometheus > karmada_certs.prom
   # Fail when something ends within a week, warn within 60 days
   kubectl karmada-check-certs --warn-within 60d --fail-within 7d --fail-on error
 
