@@ -1,7 +1,6 @@
 //! What a scenario is, and on which backends it runs.
 
 use std::collections::BTreeSet;
-
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -25,6 +24,8 @@ pub enum Program {
     Docker,
     /// `python3` with its package `cryptography`.
     PythonWithCryptography,
+    /// `unshare`, where it may make a mount namespace, in which a scenario has folders as a pod has them.
+    Unshare,
 }
 
 enum Show {
@@ -124,6 +125,7 @@ impl Program {
             Program::Kubectl => "kubectl",
             Program::Docker => "docker",
             Program::PythonWithCryptography => "python3 with cryptography",
+            Program::Unshare => "unshare",
         }
     }
 
@@ -132,7 +134,15 @@ impl Program {
             return python_with_cryptography().is_some();
         }
         let path = std::env::var_os("PATH").unwrap_or_default();
-        std::env::split_paths(&path).any(|folder| folder.join(self.file()).is_file())
+        let is_file = std::env::split_paths(&path).any(|folder| folder.join(self.file()).is_file());
+        let works = || match self {
+            Program::Kubectl | Program::Docker | Program::PythonWithCryptography => true,
+            Program::Unshare => Command::new("unshare")
+                .args(["--user", "--map-root-user", "--mount", "true"])
+                .output()
+                .is_ok_and(|output| output.status.success()),
+        };
+        is_file && works()
     }
 }
 
