@@ -1,0 +1,120 @@
+//! The rules that suffice.
+
+use karmada_lab::{Cluster, Federation, Lab, MemberSpec, Mode, Spec, User, Works};
+use karmada_scenarios::plugin::Plugin;
+use karmada_scenarios::scenario::{Scenario, embedded};
+use serde_json::{Value, json};
+
+use crate::karmada_cert;
+
+pub(super) fn scenarios() -> Vec<Scenario> {
+    embedded![
+        needs_no_more_rights_than_are_published,
+        what_a_missing_right_hides_is_unknown,
+    ]
+}
+
+pub(super) const CONTROL_PLANE: &str = include_str!("../../../../../docs/rbac/check-certs.yaml");
+pub(super) const HOST: &str = include_str!("../../../../../docs/rbac/check-certs-host.yaml");
+const MEMBER: &str = include_str!("../../../../../docs/rbac/check-certs-member.yaml");
+
+pub(super) fn documents(yaml: &str) -> Vec<Value> {
+    yaml.split("\n---\n")
+        .map(|document| serde_saphyr::from_str(document).unwrap())
+        .collect()
+}
+
+/// Creates the objects of a manifest.
+pub(super) fn create(cluster: &dyn Cluster, manifest: &[Value]) {
+    for object in manifest {
+        let version = object["apiVersion"].as_str().unwrap();
+        let root = match version.contains('/') {
+            true => format!("/apis/{version}"),
+            false => format!("/api/{version}"),
+        };
+        let place = match object["metadata"]["namespace"].as_str() {
+            Some(namespace) => format!("namespaces/{namespace}/"),
+            None => String::new(),
+        };
+        let kind = object["kind"].as_str().unwrap().to_lowercase();
+        cluster
+            .create(&format!("{root}/{place}{kind}s"), object)
+            .unwrap();
+    }
+}
+
+/// A federation with a member in pull mode, in which jane has these rights.
+fn janes(control_plane: &[Value], host: &[Value]) -> Federation {
+    let federation = Federation::start(Spec {
+        works: Works::Awake,
+        ..Spec::with_members([MemberSpec {
+            mode: Mode::Pull,
+            ..MemberSpec::k3d("cluster-a")
+        }])
+    })
+    .unwrap();
+    let lab: &dyn Lab = &federation;
+    karmada_cert::store(&*lab.host(), 10);
+    let member = lab.member("cluster-a");
+    let namespace = json!({"metadata": {"name": "karmada-system"}});
+    // It may be there already.
+    let _ = member.create("/api/v1/namespaces", &namespace);
+    create(&*lab.control_plane(), control_plane);
+    create(&*lab.host(), host);
+    create(&*member, &documents(MEMBER));
+    federation
+}
+
+/// The plugin as jane runs it, with access to the host.
+fn jane(federation: &Federation) -> Plugin {
+    let kubeconfig = |cluster: karmada_lab::Administrator<'_>| {
+        let path = cluster.kubeconfig_for(User::new("jane", &[])).unwrap();
+        path.display().to_string()
+    };
+    Plugin::on(federation)
+        .env("KUBECONFIG", kubeconfig(federation.control_plane()))
+        .args(&["--host-kubeconfig", &kubeconfig(federation.host())])
+}
+
+fn needs_no_more_rights_than_are_published() {
+    let federation = janes(&documents(CONTROL_PLANE), &documents(HOST));
+    federation.wait_ready("cluster-a", std::time::Duration::from_secs(20));
+    let said = jane(&federation).run();
+    said.exits(1)
+        .reports("secret/karmada-system/karmada-cert/karmada.crt");
+    said.does_not_report("forbidden")
+        .does_not_report("source-unreadable");
+    let refused: Vec<String> = federation
+        .requests()
+        .into_iter()
+        .filter(|request| !request.own && request.status == Some(403))
+        .map(|request| format!("{} {} {}", request.server, request.method, request.path))
+        .collect();
+    assert_eq!(refused, [""; 0]);
+    assert_eq!(federation.writes(), []);
+}
+
+/// A rule at a time is taken away.
+fn what_a_missing_right_hides_is_unknown() {
+    for (yaml, others, is_host) in [(CONTROL_PLANE, HOST, false), (HOST, CONTROL_PLANE, true)] {
+        let (whole, others) = (documents(yaml), documents(others));
+        for (index, object) in whole.iter().enumerate() {
+            for rule in 0..object["rules"].as_array().map_or(0, Vec::len) {
+                let mut lacking = whole.clone();
+                let rules = lacking[index]["rules"].as_array_mut().unwrap();
+                let taken = rules.remove(rule);
+                // Only where there are pods that a connection can be forwarded to.
+                if taken["resources"] == json!(["pods/portforward"]) {
+                    continue;
+                }
+                let federation = match is_host {
+                    true => janes(&others, &lacking),
+                    false => janes(&lacking, &others),
+                };
+                let said = jane(&federation).args(&["--fail-on", "error"]).run();
+                assert_eq!(said.code, Some(3), "without {taken}\n{}", said.stdout);
+                said.reports("source-unreadable").reports("forbidden");
+            }
+        }
+    }
+}
