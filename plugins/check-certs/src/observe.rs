@@ -92,7 +92,7 @@ async fn servers(
         None => observed.sources.push(Source {
             subject: Subject::new("cluster", "host"),
             state: Reading::NotExamined(
-                "give the cluster that runs Karmada with --host-context NAME or --host-kubeconfig FILE"
+                "give the cluster that runs Karmada with --host-context NAME or --host-kubeconfig FILE, or with --host-in-cluster from a pod in it"
                     .to_owned(),
             ),
         }),

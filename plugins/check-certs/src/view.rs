@@ -27,6 +27,7 @@ pub struct View<'a> {
     places: BTreeMap<Fingerprint, Vec<Place>>,
     by_vicinity: HashMap<String, Vec<&'a Bundle>>,
     by_certificate: HashMap<Fingerprint, Vec<&'a Bundle>>,
+    authorities: OnceCell<Pool<'a>>,
     everything: OnceCell<Pool<'a>>,
 }
 
@@ -50,6 +51,7 @@ impl<'a> View<'a> {
             now,
             judge: Judge::default(),
             places: observed.inventory.places(),
+            authorities: OnceCell::new(),
             everything: OnceCell::new(),
         }
     }
@@ -111,7 +113,13 @@ impl<'a> View<'a> {
 
     /// All certificates, with every one trusted that is trusted somewhere, and every root that is stored somewhere.
     pub fn everything(&self) -> &Pool<'a> {
-        self.everything.get_or_init(|| {
+        self.everything
+            .get_or_init(|| self.authorities().clone().with(self.certificates()))
+    }
+
+    /// Every certificate that is trusted somewhere, and every root; nothing that would only lead there.
+    pub fn authorities(&self) -> &Pool<'a> {
+        self.authorities.get_or_init(|| {
             let trusted = self.trusted(|_| true);
             // What a server shows is not trusted because it shows it.
             let stored = |certificate: &&Certificate| {
@@ -122,7 +130,7 @@ impl<'a> View<'a> {
                 .certificates()
                 .filter(|certificate| certificate.is_root())
                 .filter(stored);
-            Pool::trusting(trusted.into_iter().chain(roots)).with(self.certificates())
+            Pool::trusting(trusted.into_iter().chain(roots))
         })
     }
 

@@ -56,13 +56,7 @@ fn of(view: &View<'_>, target: &Target, leaf: &Certificate, rest: &[&Certificate
         findings.extend(names::of(leaf, &target.host, endpoint));
     }
     if target.trusted_by.is_empty() {
-        let pool = view.everything();
-        let judgement = view.judge.judge(leaf, pool, Purpose::Server, view.now);
-        let severity = match pool.trusts_nothing() {
-            true => Severity::Info,
-            false => Severity::Error,
-        };
-        findings.extend(issuer::told(view, leaf, &judgement, severity));
+        findings.extend(by_anybody(view, target, leaf, rest));
     }
     for place in &target.trusted_by {
         let trusted = view.at(place);
@@ -93,6 +87,36 @@ fn of(view: &View<'_>, target: &Target, leaf: &Certificate, rest: &[&Certificate
         }
     }
     findings
+}
+
+/// How clients that trust what is trusted somewhere take what a server shows; whose clients they are is not known.
+fn by_anybody(
+    view: &View<'_>,
+    target: &Target,
+    leaf: &Certificate,
+    rest: &[&Certificate],
+) -> Vec<Finding> {
+    let judged = |pool: &Pool<'_>| view.judge.judge(leaf, pool, Purpose::Server, view.now);
+    let shown = view.authorities().clone().with(rest.iter().copied());
+    let judgement = judged(&shown);
+    let finds_none = matches!(judgement.objections[..], [Objection::NoIssuer]);
+    // Other files and Secrets may hold what leads there, but clients see only what the server sends.
+    if finds_none && judged(view.everything()).objections.is_empty() {
+        let message = format!(
+            "{} shows {:?} without the certificate of {}, which leads to an authority: its clients do not find one",
+            target.holder,
+            leaf.title(),
+            leaf.issuer
+        );
+        let subject = target.holder.at("").subject();
+        let finding = finding("issuer-not-found", Severity::Error, subject, message);
+        return vec![finding.expected(leaf.issuer.clone())];
+    }
+    let severity = match shown.trusts_nothing() {
+        true => Severity::Info,
+        false => Severity::Error,
+    };
+    issuer::told(view, leaf, &judgement, severity)
 }
 
 fn subjects(view: &View<'_>, place: &crate::place::Place) -> String {
@@ -149,4 +173,86 @@ fn is_renewal(old: &Certificate, new: &Certificate) -> bool {
         && new.not_after > old.not_after
         && (new.public_key == old.public_key
             || (new.names == old.names && new.issuer_der == old.issuer_der && new.names.is_some()))
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::SignedDuration;
+    use karmada_repair::part::Part;
+    use rcgen::{BasicConstraints, CertificateParams, CertifiedIssuer, DnType, IsCa, KeyPair};
+
+    use super::*;
+    use crate::config::Config;
+    use crate::material::Expectation;
+    use crate::observed::{Observed, Server, Way};
+    use crate::threshold::{Threshold, Thresholds};
+
+    fn parameters(name: &str, is_ca: bool) -> CertificateParams {
+        let names = if is_ca { vec![] } else { vec![name.to_owned()] };
+        let mut parameters = CertificateParams::new(names).expect("the name is one");
+        parameters.distinguished_name.push(DnType::CommonName, name);
+        if is_ca {
+            parameters.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+        }
+        parameters
+    }
+
+    fn key() -> KeyPair {
+        KeyPair::generate().expect("a key can be made")
+    }
+
+    #[test]
+    fn an_intermediate_that_is_not_sent_is_missed_although_a_file_has_it() {
+        let root = CertifiedIssuer::self_signed(parameters("root", true), key());
+        let root = root.expect("a root can be made");
+        let between = CertifiedIssuer::signed_by(parameters("between", true), key(), &root);
+        let between = between.expect("an intermediate can be made");
+        let leaf = parameters("server.test", false).signed_by(&key(), &between);
+        let leaf = leaf.expect("a leaf can be made");
+        let (leaf, intermediate) = (leaf.der().to_vec(), between.der().to_vec());
+        for (sent, expected) in [
+            (vec![leaf.clone()], vec!["issuer-not-found"]),
+            (vec![leaf, intermediate], vec![]),
+        ] {
+            let mut observed = Observed::default();
+            for (file, pem) in [("root.crt", root.pem()), ("between.crt", between.pem())] {
+                let holder = Holder::File(file.to_owned());
+                let inventory = &mut observed.inventory;
+                inventory.add(&holder, "", pem.as_bytes(), Expectation::Certificate);
+            }
+            let holder = Holder::Endpoint("server.test:443".to_owned());
+            let shown = observed.inventory.add_served(&holder, &sent);
+            observed.probes.push(Probe {
+                target: Target {
+                    holder,
+                    way: Way::Direct,
+                    host: "server.test".to_owned(),
+                    dialled: "server.test".to_owned(),
+                    port: 443,
+                    trusted_by: Vec::new(),
+                    verified: true,
+                    named: true,
+                    server: Server::Given,
+                },
+                shown: Part::Seen(shown),
+            });
+            let config = Config {
+                paths: Vec::new(),
+                endpoints: Vec::new(),
+                clusters: Vec::new(),
+                thresholds: Thresholds {
+                    warn: None,
+                    fail: Threshold::Duration(SignedDuration::ZERO),
+                },
+                concurrency: 1,
+                probe_timeout: std::time::Duration::from_secs(1),
+                probe: true,
+            };
+            let now = "2026-06-01T00:00:00Z".parse().expect("a time");
+            let view = View::new(&observed, &config, now);
+            let found = check(&view);
+            let codes: Vec<&str> = found.iter().map(|found| found.key.code.as_str()).collect();
+            assert_eq!(codes, expected);
+        }
+    }
 }

@@ -55,13 +55,14 @@ fn janes(control_plane: &[Value], host: &[Value]) -> Federation {
     .unwrap();
     let lab: &dyn Lab = &federation;
     karmada_cert::store(&*lab.host(), 10);
-    let member = lab.member("cluster-a");
     let namespace = json!({"metadata": {"name": "karmada-system"}});
     // It may be there already.
-    let _ = member.create("/api/v1/namespaces", &namespace);
+    let _ = lab
+        .member("cluster-a")
+        .create("/api/v1/namespaces", &namespace);
     create(&*lab.control_plane(), control_plane);
     create(&*lab.host(), host);
-    create(&*member, &documents(MEMBER));
+    create(&*lab.member("cluster-a"), &documents(MEMBER));
     federation
 }
 
