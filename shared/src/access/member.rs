@@ -151,8 +151,15 @@ impl Access {
         cluster: &Cluster,
         selected: &[&str],
     ) -> Result<Option<MemberApi>, NoMember> {
+        self.claimed(&cluster.metadata.name, selected).await
+    }
+
+    pub(super) async fn claimed(
+        &self,
+        name: &str,
+        selected: &[&str],
+    ) -> Result<Option<MemberApi>, NoMember> {
         let members = &self.options.members;
-        let name = &cluster.metadata.name;
         let contexts = members.contexts_of(selected).unwrap_or_default();
         let context = match (contexts.get(name), &members.kubeconfig, selected) {
             (Some(context), _, _) => Some(context.clone()),
@@ -218,23 +225,28 @@ impl Access {
     ) -> Result<MemberApi, NoMember> {
         let given = self.given_member(cluster, selected).await?;
         let name = &cluster.metadata.name;
-        let proxy = MemberApi {
-            api: ServerApi::behind_proxy(self.control_plane().clone(), name),
-            way: Way::Proxy,
-            uid: None,
-        };
-        let found = match proxy.get::<Value>(KUBE_SYSTEM).await {
-            Ok(_) => proxy,
-            Err(error) => match given {
-                Some(given) => given,
-                None => self
-                    .same_cluster(cluster)
-                    .await
-                    .ok_or(NoMember::NoWay(error.to_string()))?,
-            },
+        let found = match (self.behind_proxy(name).await, given) {
+            (Ok(proxy), _) => proxy,
+            (Err(_), Some(given)) => given,
+            (Err(reason), None) => self
+                .same_cluster(cluster)
+                .await
+                .ok_or(NoMember::NoWay(reason))?,
         };
         self.take_way(name, &found);
         Ok(found)
+    }
+
+    async fn behind_proxy(&self, name: &str) -> Result<MemberApi, String> {
+        let proxy = MemberApi {
+            api: ServerApi::behind_proxy(self.some_control_plane()?.clone(), name),
+            way: Way::Proxy,
+            uid: None,
+        };
+        match proxy.get::<Value>(KUBE_SYSTEM).await {
+            Ok(_) => Ok(proxy),
+            Err(error) => Err(error.to_string()),
+        }
     }
 
     async fn same_cluster(&self, cluster: &Cluster) -> Option<MemberApi> {

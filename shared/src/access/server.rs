@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use crate::access::{Access, MemberApi, Way};
+use crate::access::{Access, MemberApi, NoMember, Way};
 use crate::cluster::client::{ClusterClient, DryRun, List, PatchKind, Preconditions};
 use crate::cluster::exec::{ExecRequest, Executed};
 use crate::cluster::object::ObjectReference;
@@ -105,8 +105,9 @@ impl ServerApi {
 }
 
 impl Access {
-    /// The API of a server. The way to a member is the one that was found before ([`Access::member`]), else it is found
-    /// now.
+    /// The API of a server. The way to a member is the one that was found before ([`Access::member`],
+    /// [`Access::take_way`]), else it is found now: as [`Access::member`] does, or, without a control plane that knows
+    /// it, with the context given for it.
     ///
     /// # Errors
     /// In words, when the command line gives no access to it, or no way leads to the member.
@@ -121,7 +122,7 @@ impl Access {
         }
     }
 
-    fn some_control_plane(&self) -> Result<&ClusterClient, String> {
+    pub(super) fn some_control_plane(&self) -> Result<&ClusterClient, String> {
         self.control_plane_if_any().ok_or_else(|| {
             "no kubeconfig leads to the control plane (--kubeconfig, --context)".to_owned()
         })
@@ -131,12 +132,6 @@ impl Access {
         if let Some(known) = self.known_member(name) {
             return Ok(known.api().clone());
         }
-        let path = ObjectReference::cluster(name).path();
-        let cluster: Cluster = self
-            .some_control_plane()?
-            .get(&path)
-            .await
-            .map_err(|error| error.to_string())?;
         let mut selected: Vec<&str> = self
             .options
             .members
@@ -147,10 +142,24 @@ impl Access {
         if !selected.contains(&name) {
             selected.push(name);
         }
-        match self.member(&cluster, &selected).await {
-            Ok(member) => Ok(member.api().clone()),
-            Err(error) => Err(format!("cluster/{name} cannot be reached: {error}")),
-        }
+        let found = match self.cluster_named(name).await {
+            Ok(cluster) => self.member(&cluster, &selected).await,
+            // A context that was given needs no control plane to vouch for it.
+            Err(reason) => match self.claimed(name, &selected).await {
+                Ok(Some(given)) => Ok(given),
+                Ok(None) => Err(NoMember::NoWay(reason)),
+                Err(error) => Err(error),
+            },
+        };
+        let member = found.map_err(|error| format!("cluster/{name} cannot be reached: {error}"))?;
+        self.take_way(name, &member);
+        Ok(member.api().clone())
+    }
+
+    async fn cluster_named(&self, name: &str) -> Result<Cluster, String> {
+        let path = ObjectReference::cluster(name).path();
+        let cluster = self.some_control_plane()?.get(&path).await;
+        cluster.map_err(|error| error.to_string())
     }
 
     fn known_member(&self, name: &str) -> Option<MemberApi> {
@@ -185,3 +194,6 @@ impl Access {
             .collect()
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -54,7 +54,8 @@ pub enum Action {
         server: Server,
         /// The object.
         object: ObjectReference,
-        /// The fields that are applied, with `apiVersion`, `kind` and `metadata.name`.
+        /// The fields that are applied, with `apiVersion`, `kind` and `metadata.name`; of a Secret `data`, as a server
+        /// does not remember who applied `stringData`.
         manifest: Value,
         /// The object that was there; `None` = there was none. [`Applied::of`] makes it.
         before: Option<Applied>,
