@@ -22,6 +22,10 @@ pub struct UnderTest {
     pub diagnosis: &'static [&'static str],
     /// What it says of how a run ended, beyond what all plugins say, each with the exit codes that this goes with.
     pub claims: &'static [(&'static str, &'static [i32])],
+    /// Whether it repairs; else it has no flags of a repair.
+    pub repairs: bool,
+    /// Codes of findings without a dash, or from files that do not make the findings themselves.
+    pub more_codes: &'static [&'static str],
     /// Words with dashes in the files that make its findings that are no codes of findings.
     pub no_codes: &'static [&'static str],
 }
@@ -72,6 +76,8 @@ macro_rules! under_test {
             federation: $crate::default_federation,
             diagnosis: &[],
             claims: &[],
+            repairs: true,
+            more_codes: &[],
             no_codes: &[],
         }
     };
