@@ -47,7 +47,7 @@ fn of(view: &View<'_>, at: &TokenAt) -> Option<Finding> {
     let message = format!("the token of {bearer} {verb} at {}", when(until, view.now));
     Some(
         finding(code, severity, at.place.subject(), message)
-            .expected(format!("valid at {}", second(view.now)))
+            .expected("valid now")
             .actual(format!("valid until {}", second(until))),
     )
 }

@@ -30,7 +30,7 @@ fn lifetime(view: &View<'_>, certificate: &Certificate) -> Option<Finding> {
     let ended = |code, severity, message| {
         Some(
             view.about(certificate, code, severity, message)
-                .expected(format!("valid at {}", second(view.now)))
+                .expected("valid now")
                 .actual(format!("valid until {}", second(certificate.not_after))),
         )
     };
@@ -68,7 +68,7 @@ fn lifetime(view: &View<'_>, certificate: &Certificate) -> Option<Finding> {
                     length(certificate.not_before.duration_since(view.now))
                 ),
             )
-            .expected(format!("valid at {}", second(view.now)))
+            .expected("valid now")
             .actual(format!("valid from {}", second(certificate.not_before))),
         ),
     }

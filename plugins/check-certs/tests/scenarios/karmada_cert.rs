@@ -9,7 +9,7 @@ use serde_json::json;
 
 /// Stores it in the host cluster, with a certificate that ends in so many days and an authority that ends in ten years.
 pub(crate) fn store(host: &dyn Cluster, days: i64) {
-    let mut authority = parameters("karmada", 3650);
+    let mut authority = parameters("authority of karmada-cert", 3650);
     authority.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
     let authority = CertifiedIssuer::self_signed(authority, KeyPair::generate().unwrap()).unwrap();
     let key = KeyPair::generate().unwrap();

@@ -17,6 +17,20 @@ fn main() -> ExitCode {
             karmada_cert::store(&*lab.host(), 10);
             lab
         },
+        repairs: false,
+        more_codes: &[
+            "der-encoded",
+            "double-encoded",
+            "empty-value",
+            "expired",
+            "expiring",
+            "malformed",
+            "passed-over",
+            "too-large",
+            "unopened",
+            "unparsable",
+        ],
+        no_codes: &["client-certificate-data", "karmada-apiserver"],
         diagnosis: &["--host-context", "k3d-karmada-host", "--no-probe"],
         ..under_test!("kubectl-karmada_check_certs")
     };

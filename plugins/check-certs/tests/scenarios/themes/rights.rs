@@ -51,6 +51,7 @@ fn janes(control_plane: &[Value], host: &[Value]) -> Federation {
             mode: Mode::Pull,
             ..MemberSpec::k3d("cluster-a")
         }])
+        .joined_internally()
     })
     .unwrap();
     let lab: &dyn Lab = &federation;
