@@ -11,7 +11,7 @@ use crate::key::Opaque;
 use crate::keyring::Keyring;
 use crate::observed::{Observed, Workload};
 use crate::plan::draft::{Draft, Undo, Write};
-use crate::rotate::{Course, Open, course, subject};
+use crate::rotate::{Course, Open, course, restartable, subject};
 use crate::rotation::{Note, Phase};
 use crate::stages::Stages;
 
@@ -39,13 +39,19 @@ pub(super) fn steps(
 
     let behind = |limit: Phase| open.stands.iter().any(|(_, _, phase)| *phase < Some(limit));
     let adds = behind(Phase::Added);
-    // What an interrupted run wrote and did not restart.
+    // What an interrupted run wrote and did not restart. Older API servers do not tell when the same writer changed a value
+    // again, so no pod is taken for young on their word.
     for (chosen, _, phase) in &open.stands {
-        if phase.is_some() {
-            draft.restart(*chosen, &[], "its pods run with an older list");
+        if phase.is_some() && open.goal.begun {
+            let read = chosen.instance.secret_key(KeyKind::Fernet);
+            let why = "an earlier run may have ended before its pods had this list";
+            draft.restart(*chosen, read.map_or(&[], std::slice::from_ref), why);
         }
     }
-    let left_over = !draft.steps.is_empty();
+    let left_over = open
+        .stands
+        .iter()
+        .any(|(chosen, _, _)| !restartable(*chosen).is_empty());
     for (chosen, keyring, phase) in &open.stands {
         if phase.is_none() {
             let mut stage = Stage::new(&mut draft, &open, *chosen, Phase::Added);
