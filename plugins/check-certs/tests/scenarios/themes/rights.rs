@@ -1,6 +1,8 @@
 //! The rules that suffice.
 
-use karmada_lab::{Cluster, Federation, Lab, MemberSpec, Mode, Spec, User, Works};
+use std::time::Duration;
+
+use karmada_lab::{Cluster, Federation, Lab, MemberSpec, Spec, User, Works};
 use karmada_scenarios::plugin::Plugin;
 use karmada_scenarios::scenario::{Scenario, embedded};
 use serde_json::{Value, json};
@@ -43,18 +45,19 @@ pub(super) fn create(cluster: &dyn Cluster, manifest: &[Value]) {
     }
 }
 
-/// A federation with a member in pull mode, in which jane has these rights.
+/// A federation in which jane has these rights.
 fn janes(control_plane: &[Value], host: &[Value]) -> Federation {
     let federation = Federation::start(Spec {
         works: Works::Awake,
-        ..Spec::with_members([MemberSpec {
-            mode: Mode::Pull,
-            ..MemberSpec::k3d("cluster-a")
-        }])
-        .joined_internally()
+        ..Spec::with_members([MemberSpec::k3d("cluster-a")]).joined_internally()
     })
     .unwrap();
     let lab: &dyn Lab = &federation;
+    let host_container = lab.spec().host.first_server();
+    federation
+        .docker()
+        .connect("k3d-cluster-a", &host_container, None)
+        .unwrap();
     karmada_cert::store(&*lab.host(), 10);
     let namespace = json!({"metadata": {"name": "karmada-system"}});
     // It may be there already.
@@ -78,10 +81,22 @@ fn jane(federation: &Federation) -> Plugin {
         .args(&["--host-kubeconfig", &kubeconfig(federation.host())])
 }
 
+/// Only of members in pull mode the agent's kubeconfig is read.
+fn set_to_pull(federation: &Federation) {
+    let pull = json!({"spec": {"syncMode": "Pull"}});
+    let cluster = "/apis/cluster.karmada.io/v1alpha1/clusters/cluster-a";
+    federation.control_plane().patch(cluster, &pull).unwrap();
+}
+
 fn needs_no_more_rights_than_are_published() {
     let federation = janes(&documents(CONTROL_PLANE), &documents(HOST));
-    federation.wait_ready("cluster-a", std::time::Duration::from_secs(20));
+    assert!(federation.wait_ready("cluster-a", Duration::from_secs(60)));
+    set_to_pull(&federation);
+    federation.forget_requests();
     let said = jane(&federation).run();
+    assert!(federation.requests().iter().any(|request| {
+        request.server == "k3d-cluster-a" && request.path.contains("karmada-system/secrets")
+    }));
     said.exits(1)
         .reports("secret/karmada-system/karmada-cert/karmada.crt");
     said.does_not_report("forbidden")
@@ -113,6 +128,7 @@ fn what_a_missing_right_hides_is_unknown() {
                     true => janes(&others, &lacking),
                     false => janes(&lacking, &others),
                 };
+                set_to_pull(&federation);
                 let said = jane(&federation).args(&["--fail-on", "error"]).run();
                 assert_eq!(said.code, Some(3), "without {taken}\n{}", said.stdout);
                 said.reports("source-unreadable").reports("forbidden");
