@@ -36,6 +36,9 @@ pub(super) async fn start() -> Result<Engine, String> {
         .args(["--pidfile", &path("pid")])
         .args(["--host", &format!("unix://{}", engine.socket.display())])
         .args(["--storage-driver", "vfs"])
+        // The second of Docker's own pools: an embedded federation beside this one has addresses of the first, which
+        // must lead nowhere.
+        .args(["--default-address-pool", "base=192.168.0.0/16,size=20"])
         .args(["--cgroup-parent", &entry::control_group()])
         .stdin(Stdio::null())
         .stdout(output().map_err(|error| error.to_string())?)
