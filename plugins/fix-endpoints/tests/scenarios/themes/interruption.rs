@@ -297,7 +297,7 @@ fn interrupted(federation: &Federation, plugin: Plugin, step: &str) -> String {
     federation.heal();
     assert!(matches!(said.code, Some(0 | 4)), "{step}: {said}");
     if said.code == Some(4) {
-        said.tells("--undo").does_not_report("Repaired");
+        said.tells("--undo").does_not_report("Repaired, and proven");
     }
     said.line_with("backup: ")
         .trim_start_matches("backup: ")
