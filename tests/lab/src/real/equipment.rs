@@ -44,8 +44,8 @@ impl RealFederation {
     }
 
     fn publication(&self, server: &str, container_port: u16) -> Publication {
-        // Nobody else is in this network namespace.
-        static NEXT: AtomicU16 = AtomicU16::new(35_001);
+        // Nobody else is in this network namespace, and the kernel takes the ports of clients from 32768 on.
+        static NEXT: AtomicU16 = AtomicU16::new(20_001);
         Publication {
             server: server.to_owned(),
             container_port,
