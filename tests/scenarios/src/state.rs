@@ -36,6 +36,13 @@ pub fn is_same(now: &State, before: &State, said: &Said) {
     }
 }
 
+/// What an undo restores becomes equal to what it was, once Karmada's own controllers have followed.
+#[track_caller]
+pub fn returns_to(lab: &dyn Lab, before: &State, said: &Said) {
+    lab.wait_for(lab.patience(), || restorable(lab) == *before);
+    is_same(&restorable(lab), before, said);
+}
+
 /// A Cluster as it stands.
 pub fn cluster(lab: &dyn Lab, cluster: &str) -> Value {
     lab.control_plane().read(&cluster_path(cluster)).unwrap()

@@ -245,7 +245,7 @@ fn takes_a_grant_back() {
         .args(&["--undo", backup, "--yes"])
         .run();
     undone.exits(0);
-    state::is_same(&state::restorable(&federation), &before, &undone);
+    state::returns_to(&federation, &before, &undone);
 }
 
 /// Jane may write roles, and holds nothing of what she would give.

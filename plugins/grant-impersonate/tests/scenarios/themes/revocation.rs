@@ -38,7 +38,7 @@ fn returns_to_the_refusal_of_before(backend: &Backend) {
         .exits(1)
         .tells("cannot get resource \"clusters/proxy\"");
     assert!(lab.wait_for(lab.patience(), || !accepts(lab, "member1", "jane")));
-    state::is_same(&state::restorable(lab), &before, &said);
+    state::returns_to(lab, &before, &said);
     Plugin::on(lab)
         .args(&["--user", "jane", "--revoke"])
         .run()
