@@ -56,12 +56,21 @@ pub(crate) fn kubeconfig(lab: &dyn Lab, name: &str, groups: &[&str]) -> PathBuf 
 
 /// What a user of the control plane gets from a member's `/api`.
 pub(crate) fn asks(lab: &dyn Lab, name: &str, groups: &[&str], member: &str) -> Said {
-    let file = kubeconfig(lab, name, groups);
+    let who = match groups {
+        [] | [_] => format!("--kubeconfig {}", kubeconfig(lab, name, groups).display()),
+        // A certificate of the real backend names one group at most.
+        several => {
+            let groups: Vec<String> = several
+                .iter()
+                .map(|group| format!("--as-group '{group}'"))
+                .collect();
+            format!("--as '{name}' {}", groups.join(" "))
+        }
+    };
     Plugin::shell(
         lab,
         &format!(
-            "kubectl --kubeconfig {} get --raw /apis/cluster.karmada.io/v1alpha1/clusters/{member}/proxy/api",
-            file.display()
+            "kubectl {who} get --raw /apis/cluster.karmada.io/v1alpha1/clusters/{member}/proxy/api"
         ),
     )
     .run()
