@@ -1,6 +1,7 @@
 //! What a scenario is, and on which backends it runs.
 
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
@@ -90,7 +91,7 @@ pub(crate) fn trials(scenarios: &[Scenario]) -> Vec<Trial> {
 impl Scenario {
     fn on(&self, backend: &Backend) -> Option<Trial> {
         let name = format!("{}::{}", backend.name, self.name);
-        let show: Box<dyn FnOnce() + Send> = match self.show {
+        let show: Box<dyn Fn() + Send> = match self.show {
             Show::Embedded(show) if backend.name == EMBEDDED => Box::new(show),
             Show::Embedded(_) => return None,
             Show::Anywhere(show) => {
@@ -106,8 +107,8 @@ impl Scenario {
             (Availability::Available, Some(reason)) if in_ci() => failing(name, reason),
             (Availability::Available, Some(reason)) => ignored(name, &reason),
             (Availability::Available, None) => {
-                let trial = Trial::test(name, move || {
-                    show();
+                let trial = Trial::test(name.clone(), move || {
+                    show_with_patience(&name, show);
                     Ok(())
                 });
                 match self.pending {
@@ -116,6 +117,19 @@ impl Scenario {
                 }
             }
         })
+    }
+}
+
+/// Shows a fact. Where `CI=true`, one that fails is shown a second time, and both are told: a machine that was busy for a
+/// moment is so told from a fault.
+#[allow(clippy::print_stderr, reason = "this is the log of a test")]
+pub fn show_with_patience(name: &str, show: impl Fn()) {
+    if !in_ci() {
+        return show();
+    }
+    if catch_unwind(AssertUnwindSafe(&show)).is_err() {
+        eprintln!("{name} failed as above, and is shown once more");
+        show();
     }
 }
 

@@ -20,6 +20,7 @@ mod thieves;
 use std::process::ExitCode;
 
 use karmada_lab::DockerOf;
+use karmada_scenarios::scenario::show_with_patience;
 use libtest_mimic::{Arguments, Failed, Trial};
 
 use crate::machine::Machine;
@@ -58,9 +59,11 @@ fn all() -> Vec<(&'static str, Show)> {
 fn trial(of: DockerOf, name: &str, show: Show) -> Trial {
     let name = format!("{}::{name}", of.name());
     let Some(missing) = of.missing() else {
-        return Trial::test(name, move || {
-            let mut machine = Machine::start(of).map_err(Failed::from)?;
-            show(&mut machine);
+        return Trial::test(name.clone(), move || {
+            show_with_patience(&name, || {
+                let mut machine = Machine::start(of).expect("the daemon of the trial starts");
+                show(&mut machine);
+            });
             Ok(())
         });
     };
