@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 
 use clap::Args;
+use karmada_repair::cli::connection::named_once;
 use karmada_repair::cli::docker::{DockerChoice, DockerFlags};
 use karmada_repair::error::UsageError;
 
@@ -92,15 +93,7 @@ impl Config {
             control_plane_container,
             docker,
         } = args;
-        let mut members: Vec<String> = Vec::new();
-        for name in names.into_iter().chain(clusters) {
-            if name.is_empty() {
-                return Err(UsageError::new("a cluster name is empty"));
-            }
-            if !members.contains(&name) {
-                members.push(name);
-            }
-        }
+        let members = named_once(names.into_iter().chain(clusters))?;
         let mut endpoints = BTreeMap::new();
         for given in endpoint {
             let (name, endpoint) = named_endpoint(&given)?;

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::path::PathBuf;
 
 use clap::Args;
+use karmada_repair::cli::connection::named_once;
 use karmada_repair::error::UsageError;
 
 use crate::account::{Account, MASTERS, STAY_BEHIND};
@@ -117,15 +118,7 @@ impl Config {
             revoke,
             list,
         } = args;
-        let mut members: Vec<String> = Vec::new();
-        for name in names.into_iter().chain(clusters) {
-            if name.is_empty() {
-                return Err(UsageError::new("a cluster name is empty"));
-            }
-            if !members.contains(&name) {
-                members.push(name);
-            }
-        }
+        let members = named_once(names.into_iter().chain(clusters))?;
         let mut accounts = Vec::new();
         for name in &users {
             accounts.push(user(name)?);

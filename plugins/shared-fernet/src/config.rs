@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 
 use clap::{Args, Subcommand, ValueEnum, ValueHint};
+use karmada_repair::cli::connection::named_once;
 use karmada_repair::error::UsageError;
 
 use crate::airflow::KeyKind;
@@ -334,16 +335,9 @@ impl ScopeFlags {
     fn resolve(self, names: impl Iterator<Item = String>) -> Result<Scope, UsageError> {
         let mut scope = Scope {
             release: self.release.filter(|release| !release.is_empty()),
+            clusters: named_once(names.chain(self.clusters))?,
             ..Scope::default()
         };
-        for name in names.chain(self.clusters) {
-            if name.is_empty() {
-                return Err(UsageError::new("a cluster name is empty"));
-            }
-            if !scope.clusters.contains(&name) {
-                scope.clusters.push(name);
-            }
-        }
         for namespace in self.namespace {
             if namespace.is_empty() {
                 return Err(UsageError::new("a namespace is empty"));

@@ -189,6 +189,23 @@ impl MemberFlags {
     }
 }
 
+/// The member clusters that a command line names, each once, in the order in which they are named; empty = all.
+///
+/// # Errors
+/// An empty name.
+pub fn named_once(names: impl IntoIterator<Item = String>) -> Result<Vec<String>, UsageError> {
+    let mut members: Vec<String> = Vec::new();
+    for name in names {
+        if name.is_empty() {
+            return Err(UsageError::new("a cluster name is empty"));
+        }
+        if !members.contains(&name) {
+            members.push(name);
+        }
+    }
+    Ok(members)
+}
+
 /// Which kubeconfig and contexts lead to the members.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct MemberOptions {
