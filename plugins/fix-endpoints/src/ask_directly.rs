@@ -6,6 +6,7 @@ use futures::future::{join, join_all, join3};
 use jiff::Timestamp;
 use karmada_repair::access::{Access, MemberApi, NoMember, Way};
 use karmada_repair::cluster::object::ObjectReference;
+use karmada_repair::error::chain;
 use karmada_repair::part::Part;
 use karmada_repair::tls::{ServingCertificate, serving_certificate};
 use serde_json::Value;
@@ -16,7 +17,7 @@ use crate::direct::{Direct, DirectView, Kin};
 use crate::doors::{Door, doors};
 use crate::endpoint::Endpoint;
 use crate::examine::{Block, Remedy, examine};
-use crate::observe::{causes, part};
+use crate::observe::part;
 use crate::observed::{Member, Observed};
 use crate::place::candidates;
 use crate::stored::StoredSecret;
@@ -131,7 +132,7 @@ async fn doors_of(api: &MemberApi, server: &str) -> Vec<Door> {
     }))
     .await;
     for (door, seen) in doors.iter_mut().zip(seen) {
-        door.served = seen.map_or_else(|error| Part::Unreadable(causes(&error)), Part::Seen);
+        door.served = seen.map_or_else(|error| Part::Unreadable(chain(&error)), Part::Seen);
     }
     doors
 }
@@ -157,7 +158,7 @@ async fn served(server: &str) -> Part<ServingCertificate> {
     };
     match serving_certificate(endpoint.host(), endpoint.port(), HANDSHAKE).await {
         Ok(certificate) => Part::Seen(certificate),
-        Err(error) => Part::Unreadable(causes(&error)),
+        Err(error) => Part::Unreadable(chain(&error)),
     }
 }
 

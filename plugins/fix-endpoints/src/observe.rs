@@ -15,7 +15,7 @@ use karmada_repair::docker::error::DockerError;
 use karmada_repair::docker::membership::{Owner, Tool};
 use karmada_repair::docker::model::Container;
 use karmada_repair::driver::Depth;
-use karmada_repair::error::{Explain, Failure};
+use karmada_repair::error::{Explain, Failure, chain};
 use karmada_repair::finding::Subject;
 use karmada_repair::karmada::{Cluster, SecretReference};
 use karmada_repair::part::Part;
@@ -302,7 +302,7 @@ async fn secrets(
                 secrets.extend(join_all(one_by_one).await);
             }
             Err(error) => secrets.extend(
-                of_namespace.map(|reference| (reference, Part::Unreadable(causes(&error)))),
+                of_namespace.map(|reference| (reference, Part::Unreadable(chain(&error)))),
             ),
         }
     }
@@ -313,7 +313,7 @@ pub(crate) fn part<T>(read: Result<T, RequestError>) -> Part<T> {
     match read {
         Ok(value) => Part::Seen(value),
         Err(error) if error.is_not_found() => Part::Absent,
-        Err(error) => Part::Unreadable(causes(&error)),
+        Err(error) => Part::Unreadable(chain(&error)),
     }
 }
 
@@ -406,7 +406,7 @@ fn is_doubtful(cluster: &Cluster, now: Timestamp) -> bool {
 async fn ask(access: &Access, cluster: &str) -> ProxyAnswer {
     match tokio::time::timeout(PROXY, access.ask_member(cluster, "/readyz")).await {
         Ok(Ok(answer)) => ProxyAnswer::read(answer.status.as_u16(), &answer.message()),
-        Ok(Err(error)) => ProxyAnswer::lost(causes(&error), error.is_timeout()),
+        Ok(Err(error)) => ProxyAnswer::lost(chain(&error), error.is_timeout()),
         Err(_) => ProxyAnswer::lost(
             format!("no answer within {}", karmada_repair::text::seconds(PROXY)),
             true,
@@ -416,20 +416,9 @@ async fn ask(access: &Access, cluster: &str) -> ProxyAnswer {
 
 fn with_hint(error: &DockerError) -> String {
     match error.hint() {
-        Some(hint) => format!("{}; {hint}", causes(error)),
-        None => causes(error),
+        Some(hint) => format!("{}; {hint}", chain(error)),
+        None => chain(error),
     }
-}
-
-/// An error with its causes on one line.
-pub(crate) fn causes(error: &dyn std::error::Error) -> String {
-    let mut text = error.to_string();
-    let mut cause = error.source();
-    while let Some(error) = cause {
-        text.push_str(&format!(": {error}"));
-        cause = error.source();
-    }
-    text
 }
 
 /// The controllers take 30 s by default, and longer on a large federation, to report a change.

@@ -9,12 +9,13 @@ use karmada_repair::docker::client::Docker;
 use karmada_repair::docker::endpoint::Endpoint as DaemonEndpoint;
 use karmada_repair::docker::membership::{Owner, Role, Tool};
 use karmada_repair::docker::model::Container;
+use karmada_repair::error::chain;
 use karmada_repair::karmada::Cluster;
 use karmada_repair::part::Part;
 use karmada_repair::tls::{ServingCertificate, serving_certificate};
 
 use crate::endpoint::Endpoint;
-use crate::observe::causes;
+
 use crate::observed::{DockerSeen, Served, Source};
 use crate::place::{self, Home};
 
@@ -53,7 +54,7 @@ async fn presented(places: Vec<(String, u16)>) -> Result<ServingCertificate, Str
     for (host, port) in places {
         match serving_certificate(&host, port, HANDSHAKE).await {
             Ok(certificate) => return Ok(certificate),
-            Err(error) => reasons.push(format!("{host}:{port}: {}", causes(&error))),
+            Err(error) => reasons.push(format!("{host}:{port}: {}", chain(&error))),
         }
     }
     match reasons.as_slice() {
@@ -71,11 +72,11 @@ async fn kept(
     for server in running {
         for path in files(Owner::of(server).tool) {
             let read = docker.read_file(&server.id, path).await;
-            let Some(pem) = read.map_err(|error| causes(&error))? else {
+            let Some(pem) = read.map_err(|error| chain(&error))? else {
                 continue;
             };
             let certificate = ServingCertificate::from_pem(pem.as_bytes())
-                .map_err(|error| format!("{path} of {}: {}", server.name, causes(&error)))?;
+                .map_err(|error| format!("{path} of {}: {}", server.name, chain(&error)))?;
             return Ok(Some((certificate, format!("{}:{path}", server.name))));
         }
     }
