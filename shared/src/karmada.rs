@@ -8,6 +8,9 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
 use crate::cluster::object::{ObjectReference, path_segment};
+use crate::error::Explain;
+use crate::exit::Exit;
+use crate::text::near_matches;
 
 /// A member cluster as the control plane records it (`cluster.karmada.io/v1alpha1`, kind `Cluster`).
 #[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
@@ -19,6 +22,42 @@ pub struct Cluster {
     /// What the controllers report.
     #[serde(default)]
     pub status: ClusterStatus,
+}
+
+/// A cluster that was named on the command line and does not exist.
+#[derive(Debug, thiserror::Error)]
+#[error("cluster {name:?} is not known to the control plane")]
+pub struct UnknownCluster {
+    name: String,
+    near: Vec<String>,
+    known: Vec<String>,
+}
+
+impl UnknownCluster {
+    /// The cluster of this name, which is not among the known ones.
+    pub fn new<'a>(name: &str, known: impl IntoIterator<Item = &'a str>) -> UnknownCluster {
+        let known: Vec<&str> = known.into_iter().collect();
+        let owned = |names: Vec<&str>| names.into_iter().map(str::to_owned).collect();
+        UnknownCluster {
+            name: name.to_owned(),
+            near: owned(near_matches(name, known.iter().copied())),
+            known: owned(known),
+        }
+    }
+}
+
+impl Explain for UnknownCluster {
+    fn exit(&self) -> Exit {
+        Exit::Usage
+    }
+
+    fn hint(&self) -> Option<String> {
+        match (self.near.as_slice(), self.known.as_slice()) {
+            ([], []) => Some("no cluster is joined to this control plane".to_owned()),
+            ([], known) => Some(format!("the known clusters are {}", known.join(", "))),
+            (near, _) => Some(format!("did you mean {}?", near.join(" or "))),
+        }
+    }
 }
 
 /// The metadata that the repairs read.

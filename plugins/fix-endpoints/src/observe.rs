@@ -17,9 +17,9 @@ use karmada_repair::docker::model::Container;
 use karmada_repair::driver::Depth;
 use karmada_repair::error::{Explain, Failure, chain};
 use karmada_repair::finding::Subject;
-use karmada_repair::karmada::{Cluster, SecretReference};
+use karmada_repair::karmada::{Cluster, SecretReference, UnknownCluster};
 use karmada_repair::part::Part;
-use karmada_repair::text::{near_matches, shell_word};
+use karmada_repair::text::shell_word;
 use serde_json::Value;
 
 use crate::ask_agents::ask_agents;
@@ -149,29 +149,6 @@ async fn one_by_one(access: &Access, names: &[String]) -> Result<Vec<Cluster>, R
     Ok(clusters)
 }
 
-/// A cluster that was named on the command line and does not exist.
-#[derive(Debug, thiserror::Error)]
-#[error("cluster {name:?} is not known to the control plane")]
-struct UnknownCluster {
-    name: String,
-    near: Vec<String>,
-    known: Vec<String>,
-}
-
-impl karmada_repair::error::Explain for UnknownCluster {
-    fn exit(&self) -> karmada_repair::exit::Exit {
-        karmada_repair::exit::Exit::Usage
-    }
-
-    fn hint(&self) -> Option<String> {
-        match (self.near.as_slice(), self.known.as_slice()) {
-            ([], []) => Some("no cluster is joined to this control plane".to_owned()),
-            ([], known) => Some(format!("the known clusters are {}", known.join(", "))),
-            (near, _) => Some(format!("did you mean {}?", near.join(" or "))),
-        }
-    }
-}
-
 /// The clusters that were selected, and the others.
 fn selected(
     mut clusters: Vec<Cluster>,
@@ -188,15 +165,7 @@ fn selected(
         .chain(config.endpoints.keys())
         .find(|name| !names.contains(name));
     if let Some(name) = unknown {
-        return Err(UnknownCluster {
-            near: near_matches(name, names.iter().map(String::as_str))
-                .into_iter()
-                .map(str::to_owned)
-                .collect(),
-            name: name.clone(),
-            known: names,
-        }
-        .into());
+        return Err(UnknownCluster::new(name, names.iter().map(String::as_str)).into());
     }
     let is_selected = |cluster: &Cluster| {
         config.members.is_empty() || config.members.contains(&cluster.metadata.name)
@@ -301,9 +270,8 @@ async fn secrets(
                 });
                 secrets.extend(join_all(one_by_one).await);
             }
-            Err(error) => secrets.extend(
-                of_namespace.map(|reference| (reference, Part::Unreadable(chain(&error)))),
-            ),
+            Err(error) => secrets
+                .extend(of_namespace.map(|reference| (reference, Part::Unreadable(chain(&error))))),
         }
     }
     secrets

@@ -9,11 +9,9 @@ use karmada_repair::cluster::control_plane::ControlPlaneError;
 use karmada_repair::cluster::object::{ObjectReference, path_segment};
 use karmada_repair::cluster::request_error::RequestError;
 use karmada_repair::driver::Depth;
-use karmada_repair::error::{Explain, Failure};
-use karmada_repair::exit::Exit;
-use karmada_repair::karmada::Cluster;
+use karmada_repair::error::Failure;
+use karmada_repair::karmada::{Cluster, UnknownCluster};
 use karmada_repair::part::Part;
-use karmada_repair::text::near_matches;
 use secrecy::SecretString;
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -60,15 +58,7 @@ pub(super) async fn clusters(access: &Access, config: &Config) -> Result<Vec<Fou
         .iter()
         .find(|name| !known.contains(&name.as_str()))
     {
-        return Err(UnknownCluster {
-            near: near_matches(name, known.iter().copied())
-                .into_iter()
-                .map(str::to_owned)
-                .collect(),
-            known: known.into_iter().map(str::to_owned).collect(),
-            name: name.clone(),
-        }
-        .into());
+        return Err(UnknownCluster::new(name, known).into());
     }
     if !config.members.is_empty() {
         clusters.retain(|found| config.members.iter().any(|name| name == found.name()));
@@ -107,29 +97,6 @@ async fn one_by_one(access: &Access, names: &[String]) -> Result<Vec<Found>, Req
         }
     }
     Ok(clusters)
-}
-
-/// A cluster that was named on the command line and does not exist.
-#[derive(Debug, thiserror::Error)]
-#[error("cluster {name:?} is not known to the control plane")]
-struct UnknownCluster {
-    name: String,
-    near: Vec<String>,
-    known: Vec<String>,
-}
-
-impl Explain for UnknownCluster {
-    fn exit(&self) -> Exit {
-        Exit::Usage
-    }
-
-    fn hint(&self) -> Option<String> {
-        match (self.near.as_slice(), self.known.as_slice()) {
-            ([], []) => Some("no cluster is joined to this control plane".to_owned()),
-            ([], known) => Some(format!("the known clusters are {}", known.join(", "))),
-            (near, _) => Some(format!("did you mean {}?", near.join(" or "))),
-        }
-    }
 }
 
 /// What the control plane keeps of a member.
